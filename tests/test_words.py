@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "ckernels"
 PAGE = (ROOT / "docs" / "rooms.md").read_text()
 GENERATED = {"_loader.py"}
-DIALECT = PACKAGE / "theano" / "modules"  # its files and classes have Theano's names
+DIALECT = PACKAGE / "theano"  # its files and classes have Theano's names
 FILES = sorted(
     p
     for p in PACKAGE.rglob("*")
@@ -61,7 +61,7 @@ def classes(path):
 
 
 def names():
-    """(name, room, file) of all files and classes; in theano/modules they are Theano's."""
+    """(name, room, file) of all files and classes; in theano they are Theano's."""
     for path in FILES:
         if DIALECT in path.parents:
             continue

@@ -4,7 +4,7 @@ import builtins  # noqa: F401
 from collections import OrderedDict, defaultdict  # noqa: F401
 from io import BytesIO, StringIO  # noqa: F401
 
-from .names import absent_of as _absent_of
+from ..base.names import absent_of as _absent_of
 
 PY3 = True
 izip, imap, xrange, exc_message = zip, map, range, str

@@ -11,31 +11,9 @@ import importlib.util
 import runpy
 import sys
 
-OWN = __package__
-ALIASES = {     # a module of Theano: where its names are here
-    "tensor.basic": "tensor", "tensor.var": "tensor", "tensor.elemwise": "tensor.elemwise_names",
-    "tensor.subtensor": "tensor.indexing", "tensor.utils": "tensor",
-    "tensor.blas": "tensor.products",
-    "tensor.type_other": "tensor.constants",
-    "tensor.nnet.nnet": "tensor.nnet", "tensor.nnet.sigm": "tensor.nnet.activations",
-    "tensor.nnet.conv": "tensor.nnet.abstract_conv",
-    "tensor.nnet.corr": "tensor.nnet.abstract_conv",
-    "tensor.nnet.corr3d": "tensor.nnet.abstract_conv",
-    "gof.cc": "gof", "gof.link": "gof", "gof.vm": "gof",
-    "gof.null_type": "gof.type", "gof.destroyhandler": "gof.fg",
-    "compile.function_module": "compile.maker", "compile.pfunc": "compile",
-    "compile.sharedvalue": "tensor.sharedvar", "compile.debugmode": "compile.mode",
-    "compile.nanguardmode": "compile.mode", "compile.monitormode": "compile.mode",
-    "compile.function": "compile.function", "configdefaults": "config", "configparser": "config",
-    "scalar.basic": "scalar", "scalar.sharedvar": "scalar", "scalar.basic_scipy": "scalar",
-    "scalar.basic_sympy": "scalar",
-    "scan_module.scan": "scan_module", "scan_module.scan_utils": "scan_utils",
-    "scan_module.scan_op": "scan_utils", "scan_module.scan_views": "scan_module",
-    "typed_list.basic": "typed_list", "typed_list.type": "typed_list",
-    "sparse.basic": "sparse", "sparse.type": "sparse", "sparse.sharedvar": "sparse",
-    "sparse.sandbox.truedot": "sparse",
-    "sandbox.linalg": "tensor.nlinalg", "sandbox.linalg.ops": "tensor.nlinalg",
-}  # fmt: skip
+from ..base import names
+
+OWN = __package__  # theano
 
 
 class _Finder:  # start-up: the classes of importlib.abc bring archives and temporary files
@@ -48,7 +26,7 @@ class _Finder:  # start-up: the classes of importlib.abc bring archives and temp
         if name != self.root and not name.startswith(self.root + "."):
             return None
         tail = name[len(self.root) + 1 :]
-        own = f"{OWN}.{ALIASES.get(tail, tail)}" if tail else OWN
+        own = names.place(tail)
         try:
             found = importlib.util.find_spec(own)
         except (ImportError, AttributeError, ValueError):
@@ -78,11 +56,9 @@ class _Finder:  # start-up: the classes of importlib.abc bring archives and temp
 
 def _refuse(name):
     """ModuleNotFoundError with the reason for a module of Theano's; None for any other."""
-    from .names import known, missing
-
     module, _, last = name.rpartition(".")
-    if known(module, last):
-        raise ModuleNotFoundError(str(missing(module, last)), name=name)
+    if names.known(module, last):
+        raise ModuleNotFoundError(str(names.missing(module, last)), name=name)
 
 
 DOCUMENTED = "ckernels.compat.theano"
@@ -115,13 +91,14 @@ def _put(finder):
     if finder not in sys.meta_path:
         sys.meta_path.insert(0, finder)
     for name, module in list(sys.modules.items()):
-        if name.startswith(OWN + ".") and name[len(OWN) + 1 :] not in ALIASES:
+        if name.startswith(OWN + "."):
             sys.modules.setdefault(root + name[len(OWN) :], module)
     # Modules that are here already: importing them again would put a module in the place of a
     # function of its name (theano.compile.function) in the package above.
-    for tail, own in ALIASES.items():
-        if f"{OWN}.{own}" in sys.modules:
-            sys.modules.setdefault(f"{root}.{tail}", sys.modules[f"{OWN}.{own}"])
+    for tail in names.PLACES:
+        module = sys.modules.get(names.place(tail))
+        if module is not None:
+            sys.modules.setdefault(f"{root}.{tail}", module)
 
 
 def uninstall():

@@ -7,11 +7,11 @@ from numpy.linalg import LinAlgError
 import ckernels.compat.theano as theano
 import ckernels.compat.theano.tensor as T
 from ckernels.base.errors import CKernelsError
-from ckernels.compat.theano.exceptions import AsTensorError, NotScalarConstantError
 from ckernels.compat.theano.gradient import DisconnectedInputError, NullTypeGradError
 from ckernels.compat.theano.ifelse import ifelse
 from ckernels.compat.theano.tensor import nnet
 from ckernels.compat.theano.tensor.signal import pool
+from ckernels.theano.base.exceptions import AsTensorError, NotScalarConstantError
 
 MissingInputError, UnusedInputError = theano.gof.MissingInputError, theano.compile.UnusedInputError
 function, In, shared = theano.function, theano.In, theano.shared
@@ -23,7 +23,7 @@ k, iv, im = T.lscalar("k"), T.lvector("iv"), T.lmatrix("im")
 V2, V3, M23, M33 = np.ones(2), np.ones(3), np.ones((2, 3)), np.ones((3, 3))
 T4 = np.ones((1, 1, 4, 4))
 ONE_HOT = nnet.crossentropy_categorical_1hot
-DX = nnet.losses.crossentropy_softmax_1hot_with_bias_dx
+DX = nnet.crossentropy_softmax_1hot_with_bias_dx
 FUSED = nnet.crossentropy_softmax_argmax_1hot_with_bias
 
 

@@ -12,9 +12,9 @@ import ckernels.compat.theano as theano
 import ckernels.compat.theano.tensor as T
 from ckernels.base.errors import CKernelsError
 from ckernels.compat.theano.compile import UnusedInputError
-from ckernels.compat.theano.compile.branches import Choosing
 from ckernels.compat.theano.gof import MissingInputError
 from ckernels.compat.theano.ifelse import ifelse
+from ckernels.theano.compile.branches import Choosing
 
 
 def test_a_list_is_one_array():

@@ -6,9 +6,10 @@ import pytest
 
 import ckernels.compat.theano as theano
 import ckernels.compat.theano.tensor as T
-from ckernels.compat.theano import absent_names, gradient, names
-from ckernels.compat.theano.installing import _finder
+from ckernels.compat.theano import gradient
 from ckernels.compat.theano.tensor import nlinalg, slinalg
+from ckernels.theano.base import absent_names, names
+from ckernels.theano.modules.installing import _finder
 
 HAD = "is a name of Theano 1.0.5 that ckernels does not have"
 NOWHERE = "no_such_name"
@@ -70,8 +71,8 @@ def test_reasons_and_modules():
     assert T.basic is T and theano.gof.destroyhandler is theano.gof.fg
 
 
-@pytest.mark.parametrize("tail", sorted(absent_names.NAMES))
-def test_listed_names_are_absent(tail):
+@pytest.mark.parametrize("own", sorted(absent_names.NAMES))
+def test_listed_names_are_absent(own):
     """A name that came to be here has to go from its list."""
-    module = importlib.import_module(f"ckernels.compat.theano{'.' * bool(tail)}{tail}")
-    assert [name for name in absent_names.NAMES[tail].split() if hasattr(module, name)] == []
+    module = importlib.import_module(f"ckernels.theano.{own}")
+    assert [name for name in absent_names.NAMES[own].split() if hasattr(module, name)] == []

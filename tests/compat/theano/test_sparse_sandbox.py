@@ -8,9 +8,9 @@ from scipy.signal import correlate2d
 import ckernels.compat.theano as theano
 import ckernels.compat.theano.tensor as T
 from ckernels.compat.theano import sparse
-from ckernels.compat.theano.installing import _finder
 from ckernels.compat.theano.sparse.sandbox import sp as patches
 from ckernels.compat.theano.sparse.sandbox import sp2
+from ckernels.theano.modules.installing import _finder
 
 DRAWS = 20000
 

@@ -150,7 +150,7 @@ def test_reductions_bit_by_bit(name, dtype):
 )
 def test_slices_in_canonical_form(bounds):
     n = T.lscalar()
-    cut, turn = T.indexing.get_canonical_form_slice(slice(*bounds), n)
+    cut, turn = T.subtensor.get_canonical_form_slice(slice(*bounds), n)
     low, high, step, turn = theano.function(
         [n], [T.as_tensor_variable(v) for v in (cut.start, cut.stop, cut.step, turn)],
         on_unused_input="ignore",
@@ -511,7 +511,7 @@ def test_the_gradient_of_batch_normalization_as_an_op():
 
 
 def test_variables_are_mapped_through_inner_graphs():
-    from ckernels.compat.theano.scan_utils import map_variables
+    from ckernels.compat.theano.scan_module.scan_utils import map_variables
 
     def replaced(v):
         return getattr(v.tag, "other", v)

@@ -1,12 +1,12 @@
 """theano.compile: functions, modes, inputs with options, shared variables."""
 # ruff: noqa: F401
 
-from ..exceptions import UnusedInputError
-from ..tensor.sharedvar import SharedVariable, generic, shared, shared_constructor
-from .callable import Function
-from .function import function, pfunc
-from .io import In, Out, Param, SymbolicInput, SymbolicOutput
-from .mode import (
+from ...base.exceptions import UnusedInputError
+from ...base.names import absent_of as _absent_of
+from ...compile.callable import Function
+from ...compile.function import function, pfunc
+from ...compile.io import In, Out, Param, SymbolicInput, SymbolicOutput
+from ...compile.mode import (
     FAST_COMPILE,
     FAST_RUN,
     DebugMode,
@@ -24,40 +24,18 @@ from .mode import (
     register_mode,
     register_optimizer,
 )
+from ...handles.sharedvar import SharedVariable, generic, shared, shared_constructor
 
-_LAZY = {
-    "as_op": "ops",
-    "FromFunctionOp": "ops",
-    "OpFromGraph": "builders",
-    "DeepCopyOp": "ops",
-    "deep_copy_op": "ops",
-    "ViewOp": "ops",
-    "view_op": "ops",
-    "FunctionMaker": "maker",
-    "ProfileStats": "profiling",
-    "Shape": "..tensor",
-    "Shape_i": "..tensor",
-    "shape": "..tensor",
-    "shape_i": "..tensor",
-    "Rebroadcast": "..tensor",
-    "SpecifyShape": "..tensor",
-    "specify_shape": "..tensor",
-    "optdb": "..gof.optdb",
-    "function_dump": "..misc.pkl_utils",
-}
-
-
-def __getattr__(name):
-    import importlib  # no name of this module
-
-    from ..names import elsewhere
-
-    if name in _LAZY:
-        module = _LAZY[name]
-        return getattr(
-            importlib.import_module(module if module.startswith("..") else "." + module, __name__),
-            name,
-        )
-    if name in ("ops", "builders", "maker", "io", "mode", "profiling"):
-        return importlib.import_module("." + name, __name__)
-    return elsewhere("theano.compile", name)
+__getattr__ = _absent_of(
+    "theano.compile",
+    {
+        "user_ops.ops": "as_op FromFunctionOp DeepCopyOp deep_copy_op ViewOp view_op",
+        "gradient.builders": "OpFromGraph",
+        "compile.maker": "FunctionMaker",
+        "compile.profiling": "ProfileStats",
+        "compile.pkl_utils": "function_dump",
+        "modules.tensor": """Shape Shape_i shape shape_i Rebroadcast SpecifyShape
+            specify_shape""",
+        "rewrites.optdb": "optdb",
+    },
+)

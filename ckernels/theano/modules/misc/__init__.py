@@ -1,5 +1,5 @@
 """theano.misc."""
 
-from ..names import absent_of as _absent_of
+from ...base.names import absent_of as _absent_of
 
 __getattr__ = _absent_of("theano.misc")

@@ -5,24 +5,15 @@ for.
 """
 # ruff: noqa: F401, F403
 
-import importlib
 import sys
 
 from ....base import dtypes as _dtypes
-from .. import scalar as scal
-from ..gof.graph import Constant, Variable
-from .constants import *
-from .constructors import *
-from .creation import *
-from .elementwise import *
-from .elementwise import Cast as _Cast
-from .extra_ops import *
-from .indexing import *
-from .joining import *
-from .products import *
-from .reductions import *
-from .shaping import *
-from .sharedvar import (
+from ...base.names import absent_of as _absent_of
+from ...classes import scalar as scal
+from ...graph.apply import Constant, Variable
+from ...handles.constants import *
+from ...handles.constructors import *
+from ...handles.sharedvar import (
     ScalarSharedVariable,
     SharedVariable,
     TensorSharedVariable,
@@ -30,15 +21,14 @@ from .sharedvar import (
     shared,
     tensor_constructor,
 )
-from .sort import *
-from .type import (
+from ...handles.type import (
     TensorType,
     values_eq_approx_always_true,
     values_eq_approx_remove_inf,
     values_eq_approx_remove_inf_nan,
     values_eq_approx_remove_nan,
 )
-from .variables import (
+from ...handles.variables import (
     AsTensorError,
     TensorConstant,
     TensorConstantSignature,
@@ -51,6 +41,16 @@ from .variables import (
     constant,
     wrap,
 )
+from ...tensor.creation import *
+from ...tensor.elementwise import *
+from ...tensor.elementwise import Cast as _Cast
+from ...tensor.extra_ops import *
+from ...tensor.indexing import *
+from ...tensor.joining import *
+from ...tensor.products import *
+from ...tensor.reductions import *
+from ...tensor.shaping import *
+from ...tensor.sort import *
 
 basic = sys.modules[__name__]  # so that `from theano.tensor import *` brings it
 abs = abs_  # noqa: F405
@@ -63,31 +63,21 @@ float_dtypes, complex_dtypes = ("float16", "float32", "float64"), ("complex64", 
 continuous_dtypes = float_dtypes + complex_dtypes
 discrete_dtypes = ("bool",) + integer_dtypes
 all_dtypes = discrete_dtypes + continuous_dtypes
-_MODULES = ("nnet", "signal", "nlinalg", "slinalg", "fft", "shared_randomstreams", "raw_random",
-            "inplace", "opt", "xlogx", "extra_ops", "sharedvar", "sort", "type")  # fmt: skip
-_ELSEWHERE = {"grad": "gradient", "Rop": "gradient", "Lop": "gradient", "jacobian": "gradient",
-              "hessian": "gradient", "numeric_grad": "gradient", "verify_grad": "gradient",
-              "consider_constant": "gradient", "scalar_from_tensor": "scalar",
-              "ScalarFromTensor": "scalar", "TensorFromScalar": "scalar",
-              "tensor_from_scalar": "scalar", "function": "compile", "Assert": "raise_op",
-              "gof": "gof", "config": "config", "printing": "printing", "gradient": "gradient",
-              "compile": "compile"}  # fmt: skip
+_asked = _absent_of(
+    "theano.tensor",
+    {
+        "gradient.functions": """grad Rop Lop jacobian hessian numeric_grad verify_grad
+            consider_constant""",
+        "classes.scalar": """scalar_from_tensor ScalarFromTensor TensorFromScalar
+            tensor_from_scalar""",
+        "modules.compile": "function",
+        "tensor.raise_op": "Assert",
+        "modules": "gof config printing gradient compile",
+    },
+)
 
 
 def __getattr__(name):
-    from ..names import elsewhere
-
     if name.startswith("_convert_to_"):
         return _Cast(name.removeprefix("_convert_to_"))
-    if name in _ELSEWHERE:
-        module = importlib.import_module(f"..{_ELSEWHERE[name]}", __name__)
-        return (
-            module
-            if _ELSEWHERE[name].rpartition(".")[2] == name and name != "config"
-            else getattr(module, name)
-        )
-    if name == "elemwise":
-        return importlib.import_module(f"{__name__}.elemwise_names")
-    if name in _MODULES:
-        return importlib.import_module(f"{__name__}.{name}")
-    return elsewhere("theano.tensor", name)
+    return _asked(name)

@@ -1,1 +1,5 @@
 """theano.tests: unittest_tools, and the Op PdbBreakpoint."""
+
+from ...base.names import absent_of as _absent_of
+
+__getattr__ = _absent_of("theano.tests")

@@ -1,9 +1,10 @@
 """theano.tensor.nnet: activations, losses, convolutions, batch normalisation, CTC."""
 # ruff: noqa: F401
 
-import importlib
+import sys
 
-from .activations import (
+from ....base.names import absent_of as _absent_of
+from ....tensor.nnet.activations import (
     elu,
     h_softmax,
     hard_sigmoid,
@@ -14,8 +15,12 @@ from .activations import (
     softsign,
     ultra_fast_sigmoid,
 )
-from .bn import batch_normalization, batch_normalization_test, batch_normalization_train
-from .losses import (
+from ....tensor.nnet.bn import (
+    batch_normalization,
+    batch_normalization_test,
+    batch_normalization_train,
+)
+from ....tensor.nnet.losses import (
     CrossentropyCategorical1HotGrad,
     CrossentropySoftmax1HotWithBiasDx,
     CrossentropySoftmaxArgmax1HotWithBias,
@@ -49,28 +54,14 @@ from .losses import (
     softmax_with_bias,
 )
 
-_CONV = ("conv2d", "conv3d", "conv2d_transpose", "conv2d_grad_wrt_inputs", "separable_conv2d",
-         "separable_conv3d", "causal_conv1d")  # fmt: skip
-_MODULES = {"conv": "abstract_conv", "abstract_conv": "abstract_conv", "bn": "bn",
-            "neighbours": "neighbours", "sigm": "activations", "nnet": None,
-            "conv3d2d": "conv3d2d", "blocksparse": "blocksparse", "corr": "abstract_conv",
-            "corr3d": "abstract_conv"}  # fmt: skip
+nnet = sys.modules[__name__]  # theano.tensor.nnet.nnet
 
-
-def __getattr__(name):
-    from ...names import elsewhere
-
-    if name in _CONV:
-        return getattr(importlib.import_module(".abstract_conv", __name__), name)
-    if name in _MODULES:
-        if _MODULES[name] is None:
-            import sys  # no name of this module
-
-            return sys.modules[__name__]
-        return importlib.import_module("." + _MODULES[name], __name__)
-    if name == "ctc":
-        found = globals()["ctc"] = importlib.import_module(".ctc", __name__).ctc
-        return found
-    if name == "sparse_block_dot":
-        return importlib.import_module(".blocksparse", __name__).sparse_block_dot
-    return elsewhere("theano.tensor.nnet", name)
+__getattr__ = _absent_of(
+    "theano.tensor.nnet",
+    {
+        "tensor.nnet.abstract_conv": """conv2d conv3d conv2d_transpose conv2d_grad_wrt_inputs
+            separable_conv2d separable_conv3d causal_conv1d""",
+        "tensor.nnet.ctc": "ctc",
+        "tensor.nnet.blocksparse": "sparse_block_dot",
+    },
+)

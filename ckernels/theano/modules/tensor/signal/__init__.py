@@ -1,11 +1,5 @@
 """theano.tensor.signal: pooling, and convolution of single images."""
 
-import importlib
+from ....base.names import absent_of as _absent_of
 
-
-def __getattr__(name):
-    from ...names import elsewhere
-
-    if name in ("pool", "conv", "downsample"):
-        return importlib.import_module("." + name, __name__)
-    return elsewhere("theano.tensor.signal", name)
+__getattr__ = _absent_of("theano.tensor.signal")

@@ -1,0 +1,1 @@
+"""Flags, exceptions, what Theano named and where it is; nothing here knows a graph."""

@@ -1,0 +1,129 @@
+"""What a module says of a name it does not hold: whether Theano 1.0 had it, and what to use.
+
+Names that Theano kept in a module of its own are found there, by the table of its modules; the
+lists of what is absent are in absent_names.py.
+"""
+
+import importlib
+
+ROOT = __package__.rpartition(".")[0]
+VERSION = "1.0.5"
+PLACES = {     # a module of Theano: the file that has its names, below ckernels.theano
+    "": "modules",
+    "compat": "modules.compat", "compile": "modules.compile",
+    "compile.builders": "gradient.builders", "compile.debugmode": "compile.mode",
+    "compile.function": "compile.function", "compile.function_module": "compile.maker",
+    "compile.io": "compile.io", "compile.mode": "compile.mode",
+    "compile.monitormode": "compile.mode", "compile.nanguardmode": "compile.mode",
+    "compile.ops": "user_ops.ops", "compile.pfunc": "modules.compile",
+    "compile.profiling": "compile.profiling", "compile.sharedvalue": "handles.sharedvar",
+    "config": "base.config", "configdefaults": "base.config", "configparser": "base.config",
+    "d3viz": "compile.pictures", "gof": "modules.gof", "gof.cc": "modules.gof",
+    "gof.destroyhandler": "graph.fg", "gof.fg": "graph.fg", "gof.graph": "graph.apply",
+    "gof.link": "modules.gof", "gof.null_type": "graph.type", "gof.op": "classes.op",
+    "gof.opt": "rewrites.opt", "gof.optdb": "rewrites.optdb",
+    "gof.params_type": "user_ops.params_type", "gof.toolbox": "rewrites.toolbox",
+    "gof.type": "graph.type", "gof.utils": "base.utils", "gof.vm": "modules.gof",
+    "gradient": "gradient.functions", "ifelse": "tensor.ifelse", "misc": "modules.misc",
+    "misc.pkl_utils": "compile.pkl_utils", "printing": "compile.printing",
+    "raise_op": "tensor.raise_op", "sandbox": "modules.sandbox",
+    "sandbox.linalg": "tensor.nlinalg", "sandbox.linalg.ops": "tensor.nlinalg",
+    "sandbox.rng_mrg": "tensor.rng_mrg", "scalar": "classes.scalar",
+    "scalar.basic": "classes.scalar", "scalar.basic_scipy": "classes.scalar",
+    "scalar.basic_sympy": "classes.scalar", "scalar.sharedvar": "classes.scalar",
+    "scan_module": "scan.functions", "scan_module.scan": "scan.functions",
+    "scan_module.scan_op": "scan.utils", "scan_module.scan_utils": "scan.utils",
+    "scan_module.scan_views": "scan.functions", "sparse": "sparse.functions",
+    "sparse.basic": "sparse.functions", "sparse.sandbox": "modules.sparse_sandbox",
+    "sparse.sandbox.sp": "sparse.sp", "sparse.sandbox.sp2": "sparse.sp2",
+    "sparse.sandbox.truedot": "sparse.functions", "sparse.sharedvar": "sparse.functions",
+    "sparse.type": "sparse.functions", "tensor": "modules.tensor",
+    "tensor.basic": "modules.tensor", "tensor.blas": "tensor.products",
+    "tensor.elemwise": "modules.tensor.elemwise", "tensor.extra_ops": "tensor.extra_ops",
+    "tensor.fft": "tensor.fft", "tensor.inplace": "tensor.inplace",
+    "tensor.nlinalg": "tensor.nlinalg", "tensor.nnet": "modules.tensor.nnet",
+    "tensor.nnet.abstract_conv": "tensor.nnet.abstract_conv",
+    "tensor.nnet.blocksparse": "tensor.nnet.blocksparse", "tensor.nnet.bn": "tensor.nnet.bn",
+    "tensor.nnet.conv": "tensor.nnet.abstract_conv",
+    "tensor.nnet.conv3d2d": "tensor.nnet.conv3d2d",
+    "tensor.nnet.corr": "tensor.nnet.abstract_conv",
+    "tensor.nnet.corr3d": "tensor.nnet.abstract_conv", "tensor.nnet.ctc": "tensor.nnet.ctc",
+    "tensor.nnet.neighbours": "tensor.nnet.neighbours", "tensor.nnet.nnet": "modules.tensor.nnet",
+    "tensor.nnet.sigm": "tensor.nnet.activations", "tensor.opt": "rewrites.tensor_opt",
+    "tensor.raw_random": "tensor.raw_random",
+    "tensor.shared_randomstreams": "tensor.shared_randomstreams",
+    "tensor.sharedvar": "handles.sharedvar", "tensor.signal": "modules.tensor.signal",
+    "tensor.signal.conv": "tensor.signal.conv",
+    "tensor.signal.downsample": "modules.tensor.signal.downsample",
+    "tensor.signal.pool": "tensor.signal.pool", "tensor.slinalg": "tensor.slinalg",
+    "tensor.sort": "tensor.sort", "tensor.subtensor": "tensor.indexing",
+    "tensor.type": "handles.type", "tensor.type_other": "handles.constants",
+    "tensor.utils": "modules.tensor", "tensor.var": "modules.tensor",
+    "tensor.xlogx": "tensor.xlogx", "tests": "modules.tests",
+    "tests.breakpoint": "user_ops.breakpoint", "tests.unittest_tools": "compile.unittest_tools",
+    "typed_list": "user_ops.typed_list", "typed_list.basic": "user_ops.typed_list",
+    "typed_list.type": "user_ops.typed_list", "updates": "scan.updates",
+}  # fmt: skip
+INSTEAD = {     # module or name: what to use
+    "theano.gpuarray": "there is no GPU back-end",
+    "theano.gof.WrapLinker": "MonitorMode calls functions before and after each node",
+    "theano.tensor.io": "read files with NumPy; the graph computes with tensors",
+}  # fmt: skip
+
+
+def missing(module, name):
+    """The AttributeError for a name that is not here: whether Theano 1.0 had it.
+
+    >>> print(missing("theano.gof", "WrapLinker"))  # doctest: +ELLIPSIS
+    theano.gof.WrapLinker is a name of Theano 1.0.5 that ckernels does not have: Monitor...
+    """
+    whole = f"{module}.{name}"
+    if not known(module, name):
+        return AttributeError(
+            f"module {module!r} has no attribute {name!r}, neither here nor in Theano {VERSION}"
+        )
+    why = INSTEAD.get(whole)
+    return AttributeError(
+        f"{whole} is a name of Theano {VERSION} that ckernels does not have"
+        + (f": {why}" if why else "")
+    )
+
+
+def place(tail):
+    """Where the names of Theano's module `tail` are, as a module: "" is theano itself."""
+    return f"{ROOT}.{PLACES.get(tail, f'modules.{tail}')}"
+
+
+def known(module, name):
+    """Whether the module of this name in Theano 1.0.5 had `name`, where ckernels does not."""
+    from . import absent_names  # start-up: only errors read it
+
+    tail = module[len("theano.") :]
+    below = f"{tail}.{name}" if tail else name
+    listed = absent_names.NAMES.get(PLACES.get(tail), "")
+    return below in absent_names.MODULES or name in listed.split()
+
+
+def elsewhere(module, name):
+    """The module that stands for Theano's `module.name`; AttributeError where there is none."""
+    if name.startswith("__"):  # Python asks, for __path__ at each import: no name of Theano's
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    tail = f"{module}.{name}"[len("theano.") :]
+    if tail in PLACES:
+        return importlib.import_module(place(tail))
+    raise missing(module, name)
+
+
+def absent_of(module, elsewhere_named=None):
+    """The `__getattr__` of a module that holds all it has.
+
+    elsewhere_named: {file below ckernels.theano: names}, for names that are loaded when asked for.
+    """
+    table = {n: file for file, names in (elsewhere_named or {}).items() for n in names.split()}
+
+    def __getattr__(name):  # noqa: N807
+        if name in table:
+            return getattr(importlib.import_module(f"{ROOT}.{table[name]}"), name)
+        return elsewhere(module, name)
+
+    return __getattr__

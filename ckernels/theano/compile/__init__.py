@@ -1,0 +1,1 @@
+"""theano.function: what it takes, lowers, returns, watches and shows."""

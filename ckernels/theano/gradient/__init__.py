@@ -1,0 +1,1 @@
+"""Gradients: grad with its options, what passes objects, R and L operators, OpFromGraph."""

@@ -1,0 +1,1 @@
+"""The graph as it was written: variables, Apply nodes, types, walks and FunctionGraph."""

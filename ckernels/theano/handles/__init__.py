@@ -1,0 +1,1 @@
+"""Variables of tensors: their types, constants, shared variables and test values."""

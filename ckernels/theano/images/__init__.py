@@ -1,0 +1,1 @@
+"""Convolutions and pooling of Theano on tensors of K."""

@@ -1,0 +1,1 @@
+"""scan and its kin, over K.scan; what programs ask of them."""

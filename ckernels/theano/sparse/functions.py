@@ -1,0 +1,526 @@
+"""theano.sparse: matrices of which few numbers are stored, over K.sparse.
+
+A sparse variable is four tensors of the engine (the numbers, where they stand, the shape), so its
+gradients and kernels are ordinary; SciPy's matrices go in and come out. Gradients are structured:
+they have the places of what they are by.
+"""
+
+import numpy as np
+
+from ...api import sparse as own
+from ...api.sparsetensor import (
+    INDEX,
+    SparseTensor,
+    assembled,
+    compressed,
+    empty,
+    scipy_sparse,
+    sparse_constant,
+    sparse_placeholder,
+)
+from ...api.tensor import Tensor
+from ...base.errors import ArgumentError, NotSupported, UsageError
+from ..base.config import config
+from ..base.names import absent_of as _absent_of
+from ..classes.op import Op
+from ..graph.apply import Apply, Constant, Variable
+from ..graph.type import Type
+from ..handles.sharedvar import SharedVariable, TensorSharedVariable
+from ..handles.type import TensorType, name_of
+from ..handles.variables import as_tensor_variable, wrap
+from ..user_ops.perform import Standing, standing_for
+
+sparse_formats = ["csc", "csr"]
+all_dtypes = set(own.all_dtypes)
+complex_dtypes = sorted(d for d in all_dtypes if d.startswith("complex"))
+float_dtypes = sorted(d for d in all_dtypes if d.startswith("float"))
+int_dtypes = sorted(d for d in all_dtypes if d.startswith("int"))
+uint_dtypes = sorted(d for d in all_dtypes if d.startswith("uint"))
+integer_dtypes = int_dtypes + uint_dtypes
+continuous_dtypes = complex_dtypes + float_dtypes
+discrete_dtypes = integer_dtypes
+
+
+class SparseType(Type):
+    """Sparse matrices of a format, 'csr' or 'csc', and a dtype."""
+
+    ndim, broadcastable = 2, (False, False)
+    dtype_set = all_dtypes
+
+    def __init__(self, format, dtype):
+        if format not in sparse_formats:
+            raise NotSupported(f"sparse matrices are csr or csc here, not {format!r}")
+        self.format, self.dtype = format, name_of(dtype)
+        if self.dtype not in all_dtypes:
+            raise NotSupported(f"a sparse matrix cannot be of dtype {dtype}")
+
+    def filter(self, value, strict=False, allow_downcast=None):
+        """`value` as a SciPy matrix of this type; TypeError where it does not fit."""
+        if isinstance(value, Variable):
+            raise UsageError(f"a matrix is needed, not the symbolic {value}")
+        if not scipy_sparse().issparse(value):
+            if strict or not hasattr(value, "__array__"):
+                raise UsageError(f"{self} is a sparse matrix of SciPy, not {type(value).__name__}")
+            raise UsageError(
+                f"{self} needs a sparse matrix: scipy.sparse.{self.format}_matrix(x) makes one"
+            )
+        if strict and (value.format != self.format or value.dtype != self.dtype):
+            raise UsageError(f"{self} is strict: {value.format} of {value.dtype} was given")
+        made = compressed(value, self.format, "the matrix")
+        if made.dtype != self.dtype:
+            if not allow_downcast and not np.can_cast(made.dtype, self.dtype, "safe"):
+                raise UsageError(f"a matrix of {made.dtype} may not fit in {self}: use astype")
+            made = made.astype(self.dtype)
+        return made
+
+    def make_variable(self, name=None):
+        plain = sparse_placeholder((None, None), self.dtype, name, self.format)
+        standing = Standing()
+        data, indices, indptr, extent = (standing_for(node, standing) for node in plain.parts)
+        parts = [Tensor(node) for node in (data, indices, indptr)]
+        made = SparseVariable.on(SparseTensor(*parts, extent, self.format, name), self, name)
+        standing.note(made)
+        return made
+
+    def make_constant(self, value, name=None):
+        return SparseConstant.of(self.filter(value), name)
+
+    @property
+    def Variable(self):  # noqa: N802 (Theano's name)
+        """The class of the variables of this type."""
+        return SparseVariable
+
+    @property
+    def Constant(self):  # noqa: N802
+        """The class of the constants of this type."""
+        return SparseConstant
+
+    def filter_variable(self, other, allow_convert=True):
+        other = as_sparse_variable(other)
+        if other.type != self:
+            raise UsageError(f"{other} has the type {other.type} where {self} is needed")
+        return other
+
+    @staticmethod
+    def values_eq(a, b):
+        return a.shape == b.shape and a.dtype == b.dtype and abs(a - b).sum() == 0
+
+    @staticmethod
+    def values_eq_approx(a, b, eps=1e-6):
+        """Whether two matrices are equal up to rounding."""
+        return a.shape == b.shape and bool(np.allclose(a.toarray(), b.toarray(), atol=eps))
+
+    def __eq__(self, other):
+        return type(self) is type(other) and (self.format, self.dtype) == (
+            other.format,
+            other.dtype,
+        )
+
+    def __ne__(self, other):
+        return not self == other
+
+    def __hash__(self):
+        return hash((SparseType, self.format, self.dtype))
+
+    def __str__(self):
+        return f"Sparse[{self.dtype}, {self.format}]"
+
+    __repr__ = __str__
+
+
+def _operator(name, swapped=False):
+    def method(self, other):
+        function = globals()[name]
+        return function(other, self) if swapped else function(self, other)
+
+    return method
+
+
+class SparseVariable(SparseTensor, Variable):
+    """A symbolic sparse matrix."""
+
+    __hash__ = object.__hash__
+    __eq__, __ne__ = object.__eq__, object.__ne__
+    __str__ = Variable.__str__
+    __repr__ = Variable.__repr__
+    eval = Variable.eval
+
+    @classmethod
+    def on(cls, tensor, kind=None, name=None):
+        """The variable of a sparse tensor of K."""
+        self = object.__new__(cls)
+        kind = kind or SparseType(tensor.format, tensor.dtype)
+        Variable.__init__(self, kind, None, None, name)
+        handles = [
+            p if isinstance(p, Variable) else wrap(p.node)
+            for p in (tensor.data, tensor.indices, tensor.indptr)
+        ]
+        SparseTensor.__init__(self, *handles, tensor.extent, tensor.format, name)
+        self.extent_handle = wrap(tensor.extent)
+        return self
+
+    @property
+    def tensor_parts(self):
+        """The tensors it is made of: numbers, indices, ends of rows or columns, shape."""
+        return [self.data, self.indices, self.indptr, self.extent_handle]
+
+    def split(self, value):
+        """The arrays of those parts for a value."""
+        shape = value.shape if self.format == "csr" else value.shape[::-1]
+        data = np.ascontiguousarray(value.data, dtype=self.dtype)
+        return [data, value.indices.astype(INDEX), value.indptr.astype(INDEX), empty(shape)]
+
+    def join(self, arrays):
+        """The value, a SciPy matrix, of such arrays."""
+        data, indices, indptr, extent = (np.asarray(a) for a in arrays)
+        shape = extent.shape[:2] if self.format == "csr" else extent.shape[1::-1]
+        return assembled(self.format, data, indices, indptr, shape)
+
+    def part_apply(self, handle):
+        """The Apply that makes `handle`, on the node of one of its parts, of this variable."""
+        parts = [handle if p.node is handle.node else wrap(p.node) for p in self.tensor_parts]
+        return Apply.made(Parts(), [self], parts)
+
+    def clone(self):
+        return self.type(self.name)
+
+    shape = property(lambda self: _apply("shape", SparseTensor.shape.fget, self))
+    broadcastable = (False, False)
+    __add__, __radd__ = _operator("add"), _operator("add", True)
+    __sub__, __rsub__ = _operator("sub"), _operator("sub", True)
+    __mul__, __rmul__ = _operator("mul"), _operator("mul", True)
+    __lt__, __le__ = _operator("lt"), _operator("le")
+    __gt__, __ge__ = _operator("gt"), _operator("ge")
+    __dot__ = __matmul__ = _operator("structured_dot")
+    __rdot__ = __rmatmul__ = _operator("structured_dot", True)
+
+    def __bool__(self):
+        return True
+
+    def __neg__(self):
+        return neg(self)
+
+    def __getitem__(self, key):
+        return getitem(self, (key, slice(None)) if isinstance(key, slice) else key)
+
+    def dot(self, other):
+        return dot(self, other)
+
+    def sum(self, axis=None, sparse_grad=False):
+        return sp_sum(self, axis, sparse_grad)
+
+    def transpose(self):
+        return transpose(self)
+
+    T = property(transpose)
+
+    def toarray(self):
+        return dense_from_sparse(self)
+
+    def astype(self, dtype):
+        return cast(self, dtype)
+
+    def zeros_like(self):
+        return sp_zeros_like(self)
+
+
+class SparseConstant(SparseVariable, Constant):
+    """A sparse matrix that is part of a graph."""
+
+    @classmethod
+    def of(cls, matrix, name=None):
+        self = cls.on(sparse_constant(matrix), None, name)
+        self.data_held = matrix
+        return self
+
+    @property
+    def value(self):
+        """The matrix."""
+        return self.data_held
+
+    def signature(self):
+        m = self.data_held
+        return self.type, m.shape, m.data.tobytes(), m.indices.tobytes(), m.indptr.tobytes()
+
+    def clone(self):
+        return type(self).of(self.data_held, self.name)
+
+
+class SparseTensorSharedVariable(SparseVariable, SharedVariable):
+    """A sparse matrix that functions share; its shape stays."""
+
+    @classmethod
+    def of(cls, matrix, name=None, borrow=False):
+        tensor = sparse_constant(matrix)
+        kind = SparseType(matrix.format, matrix.dtype.name)
+        for part, dtype in (("data", kind.dtype), ("indices", INDEX), ("indptr", INDEX)):
+            value = np.array(getattr(matrix, part), dtype=dtype)
+            title = name and f"{name}.{part}"
+            setattr(
+                tensor, part, TensorSharedVariable(title, TensorType(dtype, (False,)), value, False)
+            )
+        self = cls.on(tensor, kind, name)
+        self.container = _Held(self)
+        return self
+
+    def get_value(self, borrow=False, return_internal_type=False):
+        """The matrix, a copy."""
+        parts = [p.get_value() for p in (self.data, self.indices, self.indptr)]
+        return self.join([*parts, np.asarray(self.extent.value)])
+
+    def set_value(self, new_value, borrow=False):
+        """Replace numbers and places by those of a matrix of the same shape."""
+        made = self.type.filter(new_value)
+        if made.shape != self.int_shape:
+            raise ArgumentError(f"the matrix has shape {made.shape}, the variable {self.int_shape}")
+        parts = (self.data, self.indices, self.indptr)
+        for part, array in zip(parts, self.split(made)):
+            part.set_value(array)
+
+    def clone(self):
+        return type(self).of(self.get_value(), self.name)
+
+
+class _Held:
+    """The value of a sparse shared variable, as its container."""
+
+    def __init__(self, variable):
+        self.variable = variable
+
+    @property
+    def value(self):
+        return self.variable.get_value()
+
+    @value.setter
+    def value(self, value):
+        self.variable.set_value(value)
+
+    data = value
+
+
+def sparse_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False,
+                       format=None):  # fmt: skip
+    """A shared variable with a SciPy matrix for its value."""
+    if not scipy_sparse().issparse(value):
+        raise UsageError(f"a sparse matrix of SciPy is needed, not {type(value).__name__}")
+    return SparseTensorSharedVariable.of(compressed(value, format, "the value"), name, borrow)
+
+
+# ---- variables ---------------------------------------------------------------------------------
+
+
+def _is_sparse_variable(x):
+    """Whether `x` is a sparse variable; NotImplementedError for what is no matrix."""
+    return isinstance(x, SparseTensor)
+
+
+def as_sparse_variable(x, name=None):
+    """`x` as a sparse variable: variables pass, SciPy's matrices become constants."""
+    if isinstance(x, Apply):
+        x = x.default_output()
+    if isinstance(x, SparseVariable):
+        return x
+    if isinstance(x, SparseTensor):
+        return SparseVariable.on(x)
+    if not scipy_sparse().issparse(x):
+        raise UsageError(f"{x!r} makes no sparse variable: a SciPy matrix does", type(x))
+    return SparseConstant.of(compressed(x, None, "the constant"), name)
+
+
+as_sparse = as_sparse_variable
+
+
+def as_sparse_or_tensor_variable(x, name=None):
+    """`x` as a sparse variable if it is sparse, else as a tensor."""
+    sparse = isinstance(x, SparseTensor) or scipy_sparse().issparse(x)
+    return as_sparse_variable(x, name) if sparse else as_tensor_variable(x, name)
+
+
+def constant(x, name=None):
+    """A sparse constant of a SciPy matrix."""
+    if not scipy_sparse().issparse(x):
+        raise UsageError("sparse.constant needs a SciPy matrix", x)
+    return as_sparse_variable(x, name)
+
+
+def matrix(format, name=None, dtype=None):
+    """A sparse matrix of a format; dtype: floatX by default."""
+    return SparseType(format, config.floatX if dtype is None else dtype)(name)
+
+
+def csr_matrix(name=None, dtype=None):
+    """A sparse matrix, compressed along its rows."""
+    return matrix("csr", name, dtype)
+
+
+def csc_matrix(name=None, dtype=None):
+    """A sparse matrix, compressed along its columns."""
+    return matrix("csc", name, dtype)
+
+
+csr_dmatrix, csr_fmatrix = SparseType("csr", "float64"), SparseType("csr", "float32")
+csc_dmatrix, csc_fmatrix = SparseType("csc", "float64"), SparseType("csc", "float32")
+
+
+# ---- operations --------------------------------------------------------------------------------
+
+
+class SparseOp(Op):
+    """A function of K.sparse on variables; what is no variable is a parameter of the op."""
+
+    of_engine = True  # its results are tensors of the engine, put together
+
+    def __init__(self, name, build, slots, options):
+        self.name, self.build, self.slots, self.options = name, build, slots, options
+
+    def make_node(self, *inputs):
+        inputs = [as_sparse_or_tensor_variable(x) for x in inputs]
+        given = map(_plain, inputs)
+        found = self.build(
+            *[next(given) if s is None else s[0] for s in self.slots], **dict(self.options)
+        )
+        several = isinstance(found, (tuple, list))
+        made = [_variable(x) for x in (found if several else [found])]
+        apply = Apply.made(self, inputs, made)
+        for v in made:
+            v.owner = apply
+        return apply
+
+    def __call__(self, *inputs, **kwargs):
+        made = self.make_node(*inputs).outputs
+        return made[0] if len(made) == 1 else made
+
+    def _lower(self, apply):
+        for old, new in zip(apply.outputs, self.make_node(*apply.inputs).outputs):
+            if isinstance(old, SparseVariable):
+                old.data, old.indices, old.indptr = new.data, new.indices, new.indptr
+                old.extent, old.extent_handle = new.extent, new.extent_handle
+            else:
+                old.node = new.node
+
+    def _key(self):
+        return self.name, repr(self.slots), repr(self.options)
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self._key() == other._key()
+
+    def __hash__(self):
+        return hash(self._key())
+
+    def __str__(self):
+        return self.name
+
+
+class Parts(Op):
+    """The tensors that a sparse variable is made of: what gradients are written with."""
+
+    __props__ = ()
+    of_engine = True
+
+    def make_node(self, x):
+        return Apply.made(self, [x], [wrap(p.node) for p in x.tensor_parts])
+
+    def _lower(self, apply):
+        for old, part in zip(apply.outputs, apply.inputs[0].tensor_parts):
+            old.node = part.node
+
+
+def _plain(x):
+    """A variable as a tensor of K alone, whose operators are K's."""
+    if isinstance(x, SparseVariable):
+        parts = [Tensor(p.node) for p in (x.data, x.indices, x.indptr)]
+        return SparseTensor(*parts, x.extent, x.format)
+    return Tensor(x.node)
+
+
+def _variable(x):
+    """The variable on what a function of K gave."""
+    if isinstance(x, SparseTensor):
+        return SparseVariable.on(x)
+    return wrap(x.node) if isinstance(x, Tensor) else as_tensor_variable(x)
+
+
+def _symbolic(x):
+    return isinstance(x, (Variable, Tensor, SparseTensor, np.ndarray)) or scipy_sparse().issparse(x)
+
+
+def _apply(name, build, *args, **options):
+    """The variable, or variables, of a function of K on arguments."""
+    inputs = [x for x in args if _symbolic(x)]
+    slots = tuple(None if _symbolic(x) else (x,) for x in args)
+    return SparseOp(name, build, slots, tuple(sorted(options.items())))(*inputs)
+
+
+def _function(name, build=None):
+    build = build or getattr(own, name)
+
+    def function(*args, **kwargs):
+        return _apply(name, build, *args, **kwargs)
+
+    function.__name__, function.__doc__ = name, build.__doc__
+    return function
+
+
+FUNCTIONS = """
+add sub mul neg eq neq lt le gt ge row_scale col_scale structured_add structured_exp structured_log
+structured_maximum structured_minimum structured_pow structured_sigmoid sp_ones_like sp_zeros_like
+arcsin arcsinh arctan arctanh ceil deg2rad expm1 floor log1p rad2deg rint sgn sin sinh sqr sqrt tan
+tanh trunc csm_data csm_indices csm_indptr csm_shape csm_properties csr_from_dense csc_from_dense
+transpose cast bcast wcast icast lcast fcast dcast ccast zcast structured_dot true_dot sampling_dot
+usmm sp_sum diag square_diagonal ensure_sorted_indices remove0 clean construct_sparse_from_list
+getitem
+""".split()
+for _name in FUNCTIONS:
+    globals()[_name] = _function(_name)
+neg, sp_sum, transpose, cast, getitem, sp_zeros_like = map(
+    globals().__getitem__, ("neg", "sp_sum", "transpose", "cast", "getitem", "sp_zeros_like")
+)
+
+
+def dot(x, y):
+    """The product of two matrices, at least one of them sparse; dense."""
+    if not any(isinstance(v, SparseTensor) or scipy_sparse().issparse(v) for v in (x, y)):
+        raise UsageError("one factor of sparse.dot is a sparse matrix; tensor.dot takes dense ones")
+    return _apply("dot", own.dot, x, y)
+
+
+def dense_from_sparse(x):
+    """A sparse matrix as a dense one."""
+    return _apply("DenseFromSparse", own.dense_from_sparse, as_sparse_variable(x))
+
+
+def CSM(format):  # noqa: N802 (Theano's name)
+    """The function of (data, indices, indptr, shape) that makes a sparse matrix."""
+    return _function(f"CSM{{{format}}}", own.CSM(format))
+
+
+CSR, CSC = CSM("csr"), CSM("csc")
+
+
+def _stacked(name):
+    def function(blocks, format=None, dtype=None):
+        build = getattr(own, name)
+        return _apply(name, lambda *b: build(list(b), format, dtype), *map(as_sparse, blocks))
+
+    function.__name__, function.__doc__ = name, getattr(own, name).__doc__
+    return function
+
+
+hstack, vstack = _stacked("hstack"), _stacked("vstack")
+
+
+def by_data(targets, differentiate):
+    """Gradients by sparse variables: those by their numbers, at their places.
+
+    differentiate(list of tensors) -> list of gradients.
+    """
+    found = differentiate([t.data if isinstance(t, SparseVariable) else t for t in targets])
+    return [
+        _apply("AtPlaces", lambda g, x: x.with_data(g), g, t)
+        if isinstance(t, SparseVariable) and isinstance(g, Tensor)
+        else g
+        for t, g in zip(targets, found)
+    ]
+
+
+__getattr__ = _absent_of("theano.sparse")

@@ -1,0 +1,1 @@
+"""The functions of theano.tensor, a file by topic."""

@@ -1,0 +1,369 @@
+"""Elemwise: the elementwise operations of theano.tensor, one object for each row of rules.py.
+
+`exp` and `add` are Elemwise objects of scalar ops, as in Theano; a call makes a variable. Dtypes
+and the rows themselves are in rules.py, the scalar ops in ../scalar.py.
+"""
+
+from ...base.errors import ArgumentError, CKernelsError, UsageError
+from ..classes import rules
+from ..classes.op import KernelOp
+
+__all__ = ["Elemwise", "DimShuffle", "cast", "round", "iround", "fill", "allclose", "isclose",
+           "sign", "inverse", "conjugate", "divide", "floor_div", "where", "bitwise_and",
+           "bitwise_or", "bitwise_xor", "bitwise_not", "div_proxy", "power", "divmod", "square",
+           "ceil_intdiv", "mod_check", "largest", "smallest", "default", "abs_sqr", *rules.UNARY,
+           *rules.SEVERAL]  # fmt: skip
+
+
+class Elemwise(KernelOp):
+    """A scalar op applied to each element; operands broadcast."""
+
+    def __init__(self, scalar_op, inplace_pattern=None, name=None, nfunc_spec=None, openmp=None):
+        self.scalar_op, self.inplace_pattern = scalar_op, dict(inplace_pattern or {})
+        self.build, self.attrs = scalar_op.nodes, {}
+        if 0 in self.inplace_pattern:
+            self.build = _typed_as(scalar_op.nodes, self.inplace_pattern[0])
+        self.nfunc_spec = nfunc_spec
+        self.name = name or f"Elemwise{{{scalar_op},no_inplace}}"
+        self.__name__ = scalar_op.name
+
+    def make_node(self, *inputs):
+        count = self.scalar_op.nin
+        if count >= 0 and len(inputs) != count:
+            raise UsageError(f"{self} takes {count} operands, not {len(inputs)}: {inputs}")
+        return KernelOp.make_node(self, *inputs)
+
+    def __eq__(self, other):
+        return self is other or (type(self) is type(other) and self.scalar_op == other.scalar_op)
+
+    def __hash__(self):
+        return hash((Elemwise, self.scalar_op))
+
+    def __str__(self):
+        return self.name
+
+    def __repr__(self):
+        return self.name
+
+    def __reduce__(self):
+        return Elemwise, (self.scalar_op, self.inplace_pattern or None, self.name)
+
+
+def _typed_as(build, place):
+    """`build` with a result of the dtype of operand `place`, which it overwrites."""
+
+    def typed(*nodes):
+        found = build(*nodes)
+        if rules.dtypes.is_complex(found.dtype) and not rules.dtypes.is_complex(nodes[place].dtype):
+            raise UsageError(f"{found.dtype} cannot overwrite {nodes[place].dtype}")
+        if found.shape != nodes[place].shape and found.ndim == nodes[place].ndim:
+            for a, b in zip(found.shape, nodes[place].shape):
+                if b == 1 and a != 1:
+                    raise ArgumentError("an operand that is repeated cannot be overwritten")
+        return rules.ops.cast(found, nodes[place].dtype)
+
+    return typed
+
+
+def _make():
+    from ..classes import scalar
+
+    for name in (*rules.UNARY, *rules.SEVERAL):
+        globals()[name] = Elemwise(getattr(scalar, SCALAR.get(name, name)))
+
+
+SCALAR = {"abs_": "abs_", "tensor_copy": "identity"}
+
+
+def __getattr__(name):
+    if name in rules.UNARY or name in rules.SEVERAL:
+        _make()
+        return globals()[name]
+    raise AttributeError(name)
+
+
+class DimShuffle(KernelOp):
+    """Axes in another order, new ones of size 1, others of size 1 dropped."""
+
+    def __init__(self, input_broadcastable, new_order, inplace=True):
+        self.input_broadcastable = tuple(input_broadcastable)
+        self.new_order, self.inplace = tuple(new_order), inplace
+        ndim = len(self.input_broadcastable)
+        for k, j in enumerate(self.new_order):
+            if j == "x":
+                continue
+            if not isinstance(j, int):
+                raise UsageError(
+                    f"the order of axes is made of ints and 'x', not of {j!r} ({type(j).__name__})"
+                )
+            if j >= ndim or j < 0:
+                raise ArgumentError(
+                    f"place {k} of the order names axis {j}, and there are {ndim} axes"
+                )
+            if j in self.new_order[k + 1 :]:
+                raise ArgumentError(
+                    f"dimshuffle was given axis {j} more than once: name each axis "
+                    "of the input at most once",
+                    self.new_order,
+                )
+        self.drop = [i for i in range(ndim) if i not in self.new_order]
+        for i in self.drop:
+            if not self.input_broadcastable[i]:
+                raise ArgumentError(
+                    f"axis {i} cannot be left out, as its size is not known to be 1: the broadcast "
+                    f"pattern is {self.input_broadcastable}, the order {self.new_order}"
+                )
+        self.shuffle = [x for x in self.new_order if x != "x"]
+        self.augment = [i for i, x in enumerate(self.new_order) if x == "x"]
+        self.build, self.attrs = _dimshuffle, {"order": self.new_order}
+        self.name = f"InplaceDimShuffle{{{','.join(map(str, self.new_order))}}}"
+
+    def make_node(self, *inputs):
+        node = KernelOp.make_node(self, *inputs)
+        x = node.inputs[0]
+        if x.ndim != len(self.input_broadcastable):
+            raise UsageError(
+                "this DimShuffle was made for inputs with the broadcast pattern "
+                f"{self.input_broadcastable}, and {x.broadcastable} is of another "
+                "length"
+            )
+        return node
+
+    def __str__(self):
+        return self.name
+
+    def __eq__(self, other):
+        return type(self) is type(other) and (self.new_order, self.input_broadcastable) == (
+            other.new_order,
+            other.input_broadcastable,
+        )
+
+    def __hash__(self):
+        return hash((DimShuffle, self.new_order, self.input_broadcastable))
+
+    def __reduce__(self):
+        return DimShuffle, (self.input_broadcastable, self.new_order)
+
+
+def _dimshuffle(x, order):
+    from ... import ops
+
+    kept = [p for p in order if p != "x"]
+    dropped = tuple(a for a in range(x.ndim) if a not in kept)
+    if dropped:
+        x = ops.squeeze(x, dropped)
+    rank = {a: i for i, a in enumerate(sorted(kept))}
+    x = ops.transpose(x, tuple(rank[a] for a in kept))
+    return ops.expand(x, tuple(i for i, p in enumerate(order) if p == "x"))
+
+
+class Cast(KernelOp):
+    """Elements in another dtype."""
+
+    def __init__(self, dtype):
+        self.build, self.attrs, self.name = rules.cast_to, {"dtype": dtype}, f"Cast{{{dtype}}}"
+
+    @property
+    def scalar_op(self):
+        from ..classes.scalar import cast_op
+
+        return cast_op(self.attrs["dtype"])
+
+    def __str__(self):
+        return f"Elemwise{{{self.name}}}"
+
+    def __reduce__(self):
+        return Cast, (self.attrs["dtype"],)
+
+
+def cast(x, dtype):
+    """`x` in another dtype; `x` itself where it has it. 'floatX' is the default float dtype."""
+    from ..handles.type import name_of
+    from ..handles.variables import as_tensor_variable
+
+    dtype = name_of(dtype)
+    x = as_tensor_variable(x)
+    if x.type.dtype == dtype:
+        return x
+    return Cast(dtype)(x)
+
+
+def round(a, mode=None):
+    """The nearest integer as a float; halves go away from zero, or to the even number.
+
+    mode: 'half_away_from_zero' (the default) or 'half_to_even'.
+    """
+    if mode in (None, "half_away_from_zero"):
+        return _op("round_half_away_from_zero")(a)
+    if mode == "half_to_even":
+        return _op("round_half_to_even")(a)
+    raise CKernelsError(f"round knows the modes half_away_from_zero and half_to_even, not {mode!r}")
+
+
+def iround(a, mode=None):
+    """`round` as an int64."""
+    return cast(round(a, mode), "int64")
+
+
+def _op(name):
+    found = globals().get(name)
+    return found if found is not None else __getattr__(name)
+
+
+def fill(a, b):
+    """`b` in the shape of `a`."""
+    return _op("second")(a, b)
+
+
+def isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
+    """Whether |a - b| <= atol + rtol * |b|; infinities are close to themselves."""
+    from ..handles.variables import as_tensor_variable
+
+    a, b = as_tensor_variable(a), as_tensor_variable(b)
+    return KernelOp(
+        _isclose, "isclose", rtol=float(rtol), atol=float(atol), equal_nan=bool(equal_nan)
+    )(a, b)
+
+
+def _isclose(a, b, rtol, atol, equal_nan):
+    from ... import ops
+
+    a, b = rules._common(a, b)
+    if rules.dtypes.is_discrete(a.dtype):
+        a, b = ops.cast(a, "float64"), ops.cast(b, "float64")
+    return ops.isclose(a, b, rtol, atol, equal_nan)
+
+
+def allclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
+    """Whether all elements are close; see `isclose`."""
+    from .reductions import all
+
+    return all(isclose(a, b, rtol, atol, equal_nan))
+
+
+def power(x, y):
+    """x ** y."""
+    return _op("pow")(x, y)
+
+
+def divmod(x, y):
+    """x // y and x % y."""
+    return [_op("int_div")(x, y), mod_check(x, y)]
+
+
+def mod_check(x, y):
+    """x % y; ComplexError for complex numbers."""
+    return _op("mod")(x, y)
+
+
+def div_proxy(x, y):
+    """x / y; of integers what the flag int_division says: x // y ('int'), x / y, or an error."""
+    from ..base.config import config
+    from ..classes.scalar import IntegerDivisionError
+    from ..handles.variables import as_tensor_variable
+
+    x, y = as_tensor_variable(x), as_tensor_variable(y)
+    whole = x.dtype in rules.DISCRETE and y.dtype in rules.DISCRETE
+    if whole and config.int_division == "raise":
+        raise IntegerDivisionError(
+            f"{x.dtype} / {y.dtype} with int_division='raise': write // or true_div"
+        )
+    return _op("int_div" if whole and config.int_division == "int" else "true_div")(x, y)
+
+
+def ceil_intdiv(a, b):
+    """a // b rounded up, of integers."""
+    from ..handles.variables import as_tensor_variable
+
+    a, b = as_tensor_variable(a), as_tensor_variable(b)
+    quotient = _op("int_div")(a, b)
+    return quotient + cast(_op("neq")(a % b, 0), quotient.dtype)
+
+
+def square(x):
+    """x * x."""
+    return _op("sqr")(x)
+
+
+def abs_sqr(x):
+    """x * x, under the name for complex numbers."""
+    return _op("sqr")(x)
+
+
+def where(cond, *args):
+    """`switch(cond, a, b)`, or with `cond` alone the places where it is not zero."""
+    if not args:
+        from .indexing import nonzero
+
+        return nonzero(cond)
+    return _op("switch")(cond, *args)
+
+
+def largest(*args):
+    """The largest of its arguments, element by element."""
+    if len(args) == 2:
+        a, b = args
+        return _op("switch")(_op("gt")(a, b), a, b)
+    from .joining import stack
+
+    return stack(args).max(axis=0)
+
+
+def smallest(*args):
+    """The smallest of its arguments, element by element."""
+    if len(args) == 2:
+        a, b = args
+        return _op("switch")(_op("lt")(a, b), a, b)
+    from .joining import stack
+
+    return stack(args).min(axis=0)
+
+
+def default(x, default):
+    """`x`, which is always there: functions have no missing inputs here."""
+    return x
+
+
+def sign(x):
+    """-1, 0 or 1, under NumPy's name."""
+    return _op("sgn")(x)
+
+
+def inverse(x):
+    """1 / x."""
+    return _op("inv")(x)
+
+
+def conjugate(x):
+    """The complex conjugate."""
+    return _op("conj")(x)
+
+
+def divide(x, y):
+    """x / y."""
+    return _op("true_div")(x, y)
+
+
+def floor_div(x, y):
+    """x // y."""
+    return _op("int_div")(x, y)
+
+
+def bitwise_and(a, b):
+    """a & b."""
+    return _op("and_")(a, b)
+
+
+def bitwise_or(a, b):
+    """a | b."""
+    return _op("or_")(a, b)
+
+
+def bitwise_xor(a, b):
+    """a ^ b."""
+    return _op("xor")(a, b)
+
+
+def bitwise_not(a):
+    """~a."""
+    return _op("invert")(a)

@@ -1,0 +1,36 @@
+"""Small names of the module theano itself."""
+
+import numpy as np
+
+from ...base.errors import NotSupported
+from ..graph.apply import Variable
+
+
+def dot(l, r):  # noqa: E741
+    """The product of two variables, or of one and an array."""
+    for x in (l, r):
+        if isinstance(x, Variable):
+            from .products import dot as product
+
+            return product(l, r)
+    for one, other, name in ((l, r, "__dot__"), (r, l, "__rdot__")):
+        method = getattr(one, name, None)
+        if method is not None:
+            found = method(other)
+            if found is not NotImplemented:
+                return found
+    raise NotSupported("neither factor of dot is a variable; make one a tensor", l, r)
+
+
+def _asarray(a, dtype, order=None):
+    """np.asarray with a dtype by name."""
+    from ..handles.type import name_of
+
+    return np.asarray(a, dtype=name_of(dtype) if isinstance(dtype, str) else dtype, order=order)
+
+
+def as_symbolic(x):
+    """`x` as a variable."""
+    from ..handles.variables import as_tensor_variable
+
+    return as_tensor_variable(x)

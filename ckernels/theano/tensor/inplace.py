@@ -1,0 +1,27 @@
+"""theano.tensor.inplace: elementwise operations under the names of their in-place forms.
+
+`exp_inplace(x)` is exp(x), and the engine decides about memory: only a function made with
+accept_inplace=True whose output is such an op of an input writes to the array it is called with.
+"""
+
+from ..classes import rules
+from . import elementwise
+
+_OWN = {"abs__inplace": "abs_", "int_div_inplace": "int_div", "transpose_inplace": None}
+
+
+def __getattr__(name):
+    if name == "transpose_inplace":
+        from .shaping import transpose
+
+        return transpose
+    base = _OWN.get(name) or name.removesuffix("_inplace")
+    if name.endswith("_inplace"):
+        for found in (base, base + "_"):
+            if found in rules.UNARY or found in rules.SEVERAL:
+                plain = getattr(elementwise, found)
+                made = elementwise.Elemwise(plain.scalar_op, {0: 0}, name)
+                return globals().setdefault(name, made)
+    from ..base.names import elsewhere
+
+    return elsewhere("theano.tensor.inplace", name)

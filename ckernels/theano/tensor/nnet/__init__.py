@@ -1,0 +1,1 @@
+"""The functions of theano.tensor.nnet, a file by topic."""

@@ -1,0 +1,694 @@
+"""Convolutions and their gradients, and the AbstractConv classes that programs call.
+
+The functions are those of ckernels.compat.nnet; here they take and give Theano's variables. Shapes
+given as hints are checked where they are known.
+"""
+
+import numpy as np
+
+from ....api.tensor import Tensor
+from ....base import given
+from ....base.errors import ArgumentError, UsageError
+from ...base.config import config
+from ...base.names import absent_of as _absent_of
+from ...classes.op import KernelOp
+from ...classes.rules import upcast
+from ...graph.apply import Constant
+from ...handles.variables import Handle, as_tensor_variable
+from ...images import nnet as own
+from ...images.convshapes import (  # noqa: F401
+    assert_conv_shape,
+    assert_shape,
+    border_mode_to_pad,
+    check_conv_gradinputs_shape,
+    get_conv_gradinputs_shape,
+    get_conv_gradinputs_shape_1axis,
+    get_conv_gradweights_shape,
+    get_conv_gradweights_shape_1axis,
+    get_conv_output_shape,
+    get_conv_shape_1axis,
+)
+
+
+def _hint(shape):
+    """A shape of ints and None."""
+    if shape is None:
+        return None
+    found = []
+    for s in tuple(shape):
+        if hasattr(s, "data") and isinstance(getattr(s, "data", None), np.ndarray):
+            s = int(s.data)
+        found.append(int(s) if isinstance(s, (int, np.integer)) else None)
+        if s is not None and not isinstance(s, (int, np.integer, Handle)):
+            raise ArgumentError(f"a shape has integers and None, not {s!r}")
+    return tuple(found)
+
+
+def _known_shape(shape, n):
+    """The shape of images or filters that an op was made for: ints, constants and None."""
+    if shape is None:
+        return (None,) * (n + 2)
+    if isinstance(shape, Handle):
+        raise ArgumentError("imshp and kshp are tuples of ints and None, not a variable")
+    found = tuple(int(s.data) if isinstance(s, Constant) else s for s in shape)
+    if any(isinstance(s, Handle) for s in found):
+        raise ArgumentError(f"imshp and kshp hold ints, constants and None, not {shape!r}")
+    return found
+
+
+def _border(mode):
+    if isinstance(mode, str):
+        return mode
+    what = "border_mode, or each of its numbers,"
+    if isinstance(mode, (int, np.integer)):
+        return given.integer(mode, what)
+    return tuple(
+        tuple(given.integer(v, what) for v in m)
+        if isinstance(m, (list, tuple))
+        else given.integer(m, what)
+        for m in given.sequence(mode, "border_mode")
+    )
+
+
+def _ints(values):
+    return tuple(int(v) for v in (values.data if isinstance(values, Handle) else values))
+
+
+def _convolution(*nodes, function, options):
+    """A function of ckernels.compat.nnet on nodes, as a node."""
+    return getattr(own, function)(*(Tensor(n) for n in _common(nodes)), **dict(options)).node
+
+
+def _common(nodes):
+    from .... import ops
+
+    dtype = upcast(*(n.dtype for n in nodes))
+    if not dtype.startswith("float"):
+        raise UsageError(f"a convolution needs floats, not {dtype}")
+    return [ops.cast(n, dtype) for n in nodes]
+
+
+def _apply(name, function, tensors, **options):
+    return KernelOp(_convolution, name, function=function, options=tuple(sorted(options.items())))(
+        *tensors
+    )
+
+
+def _images(x, ndim, what):
+    x = as_tensor_variable(x)
+    if x.ndim != ndim:
+        raise UsageError(f"{what} must be {ndim}D tensor, got {x.ndim} dimensions")
+    return x
+
+
+def _asserted(x, shape, what):
+    """`x`, whose sizes each call compares with `shape` where the flag conv.assert_shape says so."""
+    from ...base.config import config
+
+    if shape is None or not config.conv.assert_shape:
+        return x
+    from ..elementwise import eq
+    from ..raise_op import Assert
+
+    x, known = as_tensor_variable(x), _hint(shape)
+    conditions = [eq(x.shape[k], s) for k, s in enumerate(known) if s is not None]
+    return Assert(f"{what} of a convolution should have the shape {known}")(x, *conditions)
+
+
+def _checked(n, border_mode, subsample, dilation):
+    border_mode = _border(border_mode)
+    if isinstance(border_mode, str) and border_mode not in ("valid", "full", "half"):
+        raise ArgumentError(
+            f"border_mode is 'valid', 'full', 'half', an int or a tuple of {n}, not {border_mode!r}"
+        )
+    if isinstance(border_mode, tuple) and len(border_mode) != n:
+        raise ArgumentError(f"border_mode {border_mode} needs {n} values, one for each axis")
+    subsample, dilation = _ints(subsample), _ints(dilation)
+    if len(subsample) != n:
+        raise ArgumentError(f"subsample must have {n} elements")
+    if len(dilation) != n:
+        raise ArgumentError(f"filter_dilation must have {n} elements")
+    return border_mode, subsample, dilation
+
+
+def _conv(
+    n,
+    input,
+    filters,
+    input_shape,
+    filter_shape,
+    border_mode,
+    subsample,
+    filter_flip,
+    filter_dilation,
+    num_groups,
+    unshared=False,
+):
+    border_mode, subsample, dilation = _checked(n, border_mode, subsample, filter_dilation)
+    x = _images(input, n + 2, "img")
+    w = _images(filters, 2 * n + 2 if unshared else n + 2, "kern")
+    if not unshared:
+        x = _asserted(x, input_shape, "the input")
+        w = _asserted(w, filter_shape, "the filters")
+    options = {
+        "input_shape": _hint(input_shape),
+        "filter_shape": _hint(filter_shape),
+        "border_mode": border_mode,
+        "subsample": subsample,
+        "filter_flip": bool(filter_flip),
+        "filter_dilation": dilation,
+        "num_groups": int(num_groups),
+    }
+    if unshared:
+        options["unshared"] = True
+    return _apply(f"AbstractConv{n}d", f"conv{n}d", (x, w), **options)
+
+
+def conv2d(
+    input,
+    filters,
+    input_shape=None,
+    filter_shape=None,
+    border_mode="valid",
+    subsample=(1, 1),
+    filter_flip=True,
+    image_shape=None,
+    filter_dilation=(1, 1),
+    num_groups=1,
+    unshared=False,
+    **kwargs,
+):
+    """Images (batch, channels, rows, columns) convolved with filters; see compat.nnet.conv2d."""
+    if "imshp_logical" in kwargs or "kshp_logical" in kwargs:
+        raise ArgumentError(
+            "conv2d does not take imshp_logical or kshp_logical, which never "
+            "upsampled dependably; in Theano only the old tensor.nnet.conv.conv2d "
+            "still has them"
+        )
+    if image_shape is not None and input_shape is not None:
+        raise ArgumentError(
+            "conv2d got both input_shape and image_shape, which mean the same: pass "
+            "input_shape alone"
+        )
+    return _conv(
+        2,
+        input,
+        filters,
+        image_shape if input_shape is None else input_shape,
+        filter_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation,
+        num_groups,
+        unshared,
+    )
+
+
+def conv3d(
+    input,
+    filters,
+    input_shape=None,
+    filter_shape=None,
+    border_mode="valid",
+    subsample=(1, 1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1, 1),
+    num_groups=1,
+):
+    """Volumes (batch, channels, depth, rows, columns) convolved with filters."""
+    return _conv(
+        3,
+        input,
+        filters,
+        input_shape,
+        filter_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation,
+        num_groups,
+    )
+
+
+def causal_conv1d(
+    input,
+    filters,
+    filter_shape,
+    input_shape=None,
+    subsample=1,
+    filter_flip=True,
+    filter_dilation=1,
+    num_groups=1,
+    unshared=False,
+):
+    """Sequences convolved so that no output sees later inputs."""
+    return _apply(
+        "causal_conv1d",
+        "causal_conv1d",
+        (_images(input, 3, "input"), as_tensor_variable(filters)),
+        filter_shape=_hint(filter_shape),
+        input_shape=_hint(input_shape),
+        subsample=int(subsample),
+        filter_flip=bool(filter_flip),
+        filter_dilation=int(filter_dilation),
+        num_groups=int(num_groups),
+        unshared=bool(unshared),
+    )
+
+
+def separable_conv2d(
+    input,
+    depthwise_filters,
+    pointwise_filters,
+    num_channels,
+    input_shape=None,
+    depthwise_filter_shape=None,
+    pointwise_filter_shape=None,
+    border_mode="valid",
+    subsample=(1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1),
+):
+    """Each channel with its own filters, then mixed by filters of one pixel."""
+    y = conv2d(
+        input,
+        depthwise_filters,
+        input_shape,
+        depthwise_filter_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation=filter_dilation,
+        num_groups=num_channels,
+    )
+    return conv2d(y, pointwise_filters, None, pointwise_filter_shape, filter_flip=filter_flip)
+
+
+def separable_conv3d(
+    input,
+    depthwise_filters,
+    pointwise_filters,
+    num_channels,
+    input_shape=None,
+    depthwise_filter_shape=None,
+    pointwise_filter_shape=None,
+    border_mode="valid",
+    subsample=(1, 1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1, 1),
+):
+    """`separable_conv2d` with one axis more."""
+    y = conv3d(
+        input,
+        depthwise_filters,
+        input_shape,
+        depthwise_filter_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation,
+        num_channels,
+    )
+    return conv3d(y, pointwise_filters, None, pointwise_filter_shape, filter_flip=filter_flip)
+
+
+# --- gradients --------------------------------------------------------------------------------
+
+
+def _sized(x, y, *sizes, function, where, target, options):
+    """A gradient by a tensor whose sizes are scalar nodes where `target` has None."""
+    rest = iter(sizes)
+    full = tuple(Tensor(next(rest)) if s == "?" else s for s in target)
+    x, y = _common((x, y))
+    return getattr(own, function)(Tensor(x), Tensor(y), **{where: full}, **dict(options)).node
+
+
+def _target(shape, n):
+    """(shape with "?" for scalar variables, these variables)."""
+    if isinstance(shape, Handle):
+        from ..shaping import as_shape
+
+        found = as_shape(shape)
+        if isinstance(found, Handle):
+            found = [shape[i] for i in range(n)]
+        shape = found
+    marked, scalars = [], []
+    for s in shape:
+        if isinstance(s, Handle) and not isinstance(getattr(s, "data", None), np.ndarray):
+            marked.append("?")
+            scalars.append(s.astype("int64"))
+        else:
+            marked.append(None if s is None else int(s.data if isinstance(s, Handle) else s))
+    return tuple(marked), scalars
+
+
+def _grad(
+    n,
+    kind,
+    where,
+    x,
+    y,
+    shape,
+    border_mode,
+    subsample,
+    filter_flip,
+    filter_dilation,
+    num_groups,
+    unshared=False,
+    **hints,
+):
+    border_mode, subsample, dilation = _checked(n, border_mode, subsample, filter_dilation)
+    target, scalars = _target(shape, n)
+    options = {
+        "border_mode": border_mode,
+        "subsample": subsample,
+        "filter_flip": bool(filter_flip),
+        "filter_dilation": dilation,
+        "num_groups": int(num_groups),
+        **{k: _hint(v) for k, v in hints.items()},
+    }
+    if unshared:
+        options["unshared"] = True
+    if not unshared:
+        asked = tuple(None if s == "?" else s for s in target)
+        shapes = {**hints, where: asked if len(asked) == n + 2 else None}
+        image, kernel = shapes.get("input_shape"), shapes.get("filter_shape")
+        top = None
+        if image is not None and kernel is not None:
+            given = _hint(image), _hint(kernel), border_mode, subsample, dilation
+            top = get_conv_output_shape(*given)
+        if kind == "inputs":
+            x, y = _asserted(x, top, "the gradient"), _asserted(y, kernel, "the filters")
+        else:
+            x, y = _asserted(x, image, "the input"), _asserted(y, top, "the gradient")
+    name = f"AbstractConv{n}d_grad{'Inputs' if kind == 'inputs' else 'Weights'}"
+    return KernelOp(
+        _sized,
+        name,
+        function=f"conv{n}d_grad_wrt_{kind}",
+        where=where,
+        target=target,
+        options=tuple(sorted(options.items())),
+    )(x, y, *scalars)
+
+
+def conv2d_grad_wrt_inputs(
+    output_grad,
+    filters,
+    input_shape,
+    filter_shape=None,
+    border_mode="valid",
+    subsample=(1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1),
+    num_groups=1,
+    unshared=False,
+):
+    """The gradient of conv2d by its input, of shape `input_shape`."""
+    return _grad(
+        2,
+        "inputs",
+        "input_shape",
+        output_grad,
+        filters,
+        input_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation,
+        num_groups,
+        unshared,
+        filter_shape=filter_shape,
+    )
+
+
+def conv3d_grad_wrt_inputs(
+    output_grad,
+    filters,
+    input_shape,
+    filter_shape=None,
+    border_mode="valid",
+    subsample=(1, 1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1, 1),
+    num_groups=1,
+):
+    """The gradient of conv3d by its input, of shape `input_shape`."""
+    return _grad(
+        3,
+        "inputs",
+        "input_shape",
+        output_grad,
+        filters,
+        input_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation,
+        num_groups,
+        filter_shape=filter_shape,
+    )
+
+
+def conv2d_grad_wrt_weights(
+    input,
+    output_grad,
+    filter_shape,
+    input_shape=None,
+    border_mode="valid",
+    subsample=(1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1),
+    num_groups=1,
+    unshared=False,
+):
+    """The gradient of conv2d by its filters, of shape `filter_shape`."""
+    return _grad(
+        2,
+        "weights",
+        "filter_shape",
+        input,
+        output_grad,
+        filter_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation,
+        num_groups,
+        unshared,
+        input_shape=input_shape,
+    )
+
+
+def conv3d_grad_wrt_weights(
+    input,
+    output_grad,
+    filter_shape,
+    input_shape=None,
+    border_mode="valid",
+    subsample=(1, 1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1, 1),
+    num_groups=1,
+):
+    """The gradient of conv3d by its filters, of shape `filter_shape`."""
+    return _grad(
+        3,
+        "weights",
+        "filter_shape",
+        input,
+        output_grad,
+        filter_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation,
+        num_groups,
+        input_shape=input_shape,
+    )
+
+
+def conv2d_transpose(
+    input,
+    filters,
+    output_shape,
+    filter_shape=None,
+    border_mode="valid",
+    input_dilation=(1, 1),
+    filter_flip=True,
+    filter_dilation=(1, 1),
+    num_groups=1,
+    unshared=False,
+):
+    """The transposed convolution, up to `output_shape`."""
+    return conv2d_grad_wrt_inputs(
+        input,
+        filters,
+        output_shape,
+        filter_shape,
+        border_mode,
+        input_dilation,
+        filter_flip,
+        filter_dilation,
+        num_groups,
+        unshared,
+    )
+
+
+# --- the classes ------------------------------------------------------------------------------
+
+
+class BaseAbstractConv:
+    """The parameters of a convolution; a call makes a variable."""
+
+    n, kind = 2, None
+
+    def __init__(
+        self,
+        imshp=None,
+        kshp=None,
+        border_mode="valid",
+        subsample=None,
+        filter_flip=True,
+        filter_dilation=None,
+        num_groups=1,
+        unshared=False,
+        convdim=None,
+    ):
+        n = self.n = convdim or self.n
+        self.imshp, self.kshp = _known_shape(imshp, n), _known_shape(kshp, n)
+        self.subsample = (1,) * n if subsample is None else tuple(subsample)
+        self.filter_dilation = (1,) * n if filter_dilation is None else tuple(filter_dilation)
+        self.border_mode, self.filter_flip = border_mode, filter_flip
+        self.num_groups, self.unshared = num_groups, unshared
+        _checked(n, border_mode, self.subsample, self.filter_dilation)
+
+    @property
+    def options(self):
+        found = {
+            "border_mode": self.border_mode,
+            "subsample": self.subsample,
+            "filter_flip": self.filter_flip,
+            "filter_dilation": self.filter_dilation,
+            "num_groups": self.num_groups,
+        }
+        return {**found, "unshared": self.unshared} if self.n == 2 else found
+
+    def function(self, name):
+        return globals()[name.format(self.n)]
+
+
+class AbstractConv(BaseAbstractConv):
+    """The convolution of images by filters."""
+
+    def __call__(self, img, kern):
+        return self.function("conv{}d")(
+            img, kern, input_shape=self.imshp, filter_shape=self.kshp, **self.options
+        )
+
+
+class AbstractConv_gradInputs(BaseAbstractConv):  # noqa: N801 (Theano's name)
+    """The gradient by the images, given filters, the gradient of the result and sizes."""
+
+    def __call__(self, kern, topgrad, shape, add_assert_shape=True):
+        return self.function("conv{}d_grad_wrt_inputs")(
+            topgrad, kern, _last(shape, self.n), filter_shape=self.kshp, **self.options
+        )
+
+
+class AbstractConv_gradWeights(BaseAbstractConv):  # noqa: N801
+    """The gradient by the filters, given images, the gradient of the result and sizes."""
+
+    def __call__(self, img, topgrad, shape, add_assert_shape=True):
+        return self.function("conv{}d_grad_wrt_weights")(
+            img, topgrad, _last(shape, self.n), input_shape=self.imshp, **self.options
+        )
+
+
+def _last(shape, n):
+    """The sizes of the last axes."""
+    if isinstance(shape, Handle):
+        try:
+            from ..shaping import get_vector_length
+
+            count = get_vector_length(shape)
+        except ValueError:
+            count = n
+        return [shape[i] for i in range(count - n, count)]
+    return tuple(shape)[-n:]
+
+
+class AbstractConv2d(AbstractConv):
+    """Of two spatial axes."""
+
+
+class AbstractConv3d(AbstractConv):
+    """Of three spatial axes."""
+
+    n = 3
+
+
+class AbstractConv2d_gradInputs(AbstractConv_gradInputs):  # noqa: N801
+    """Of two spatial axes."""
+
+
+class AbstractConv3d_gradInputs(AbstractConv_gradInputs):  # noqa: N801
+    """Of three spatial axes."""
+
+    n = 3
+
+
+class AbstractConv2d_gradWeights(AbstractConv_gradWeights):  # noqa: N801
+    """Of two spatial axes."""
+
+
+class AbstractConv3d_gradWeights(AbstractConv_gradWeights):  # noqa: N801
+    """Of three spatial axes."""
+
+    n = 3
+
+
+# --- upsampling -------------------------------------------------------------------------------
+
+
+def bilinear_kernel_1D(ratio, normalize=True):  # noqa: N802 (Theano's name)
+    """The weights of linear interpolation by a factor, which may be a scalar variable."""
+    if isinstance(ratio, Handle) and not hasattr(ratio, "data"):
+        from ..creation import arange
+
+        line = (ratio - abs(arange(1 - ratio, ratio))).astype(config.floatX)
+        return line / ratio.astype(config.floatX) if normalize else line
+    return as_tensor_variable(own.bilinear_kernel_1D(ratio, normalize))
+
+
+def bilinear_kernel_2D(ratio, normalize=True):  # noqa: N802
+    """The weights of bilinear interpolation by a factor."""
+    return as_tensor_variable(own.bilinear_kernel_2D(ratio, normalize))
+
+
+def bilinear_upsampling(
+    input, ratio=None, frac_ratio=None, batch_size=None, num_input_channels=None, use_1D_kernel=True
+):  # noqa: N803
+    """Images enlarged by bilinear interpolation."""
+    return _apply(
+        "bilinear_upsampling",
+        "bilinear_upsampling",
+        (as_tensor_variable(input),),
+        ratio=ratio,
+        frac_ratio=frac_ratio,
+        use_1D_kernel=use_1D_kernel,
+    )
+
+
+def frac_bilinear_upsampling(input, frac_ratio):
+    """Images enlarged by a fraction."""
+    return _apply(
+        "frac_bilinear_upsampling",
+        "frac_bilinear_upsampling",
+        (as_tensor_variable(input),),
+        frac_ratio=frac_ratio,
+    )
+
+
+__getattr__ = _absent_of("theano.tensor.nnet.abstract_conv")

@@ -1,0 +1,49 @@
+"""images2neibs and neibs2images: patches of images as rows, and back."""
+
+from ....api.tensor import Tensor
+from ....base.errors import NotSupported
+from ...base.names import absent_of as _absent_of
+from ...classes.op import KernelOp
+from ...handles.variables import Handle, as_tensor_variable
+from ...images import nnet as own
+
+
+def _ints(x):
+    if isinstance(x, Handle):
+        x = x.data
+    return None if x is None else tuple(int(v) for v in x)
+
+
+MODES = "valid", "half", "full", "ignore_borders", "wrap_centered"
+
+
+def _patches(x, shape, step, mode):
+    return own.images2neibs(Tensor(x), shape, step, mode).node
+
+
+def images2neibs(ten4, neib_shape, neib_step=None, mode="valid"):
+    """Patches of the images (batch, channels, rows, columns), one a row; see compat.nnet."""
+    if mode not in MODES:
+        raise NotSupported(f"images2neibs knows the modes {', '.join(MODES)}, not {mode!r}")
+    return KernelOp(
+        _patches, "Images2Neibs", shape=_ints(neib_shape), step=_ints(neib_step), mode=mode
+    )(as_tensor_variable(ten4))
+
+
+def _joined(x, *sizes, shape, target, mode):
+    rest = iter(sizes)
+    full = tuple(Tensor(next(rest)) if s == "?" else s for s in target)
+    return own.neibs2images(Tensor(x), shape, full, mode).node
+
+
+def neibs2images(neibs, neib_shape, original_shape, mode="valid"):
+    """The images of shape `original_shape` that patches were cut from."""
+    from .abstract_conv import _target
+
+    target, scalars = _target(original_shape, 4)
+    return KernelOp(_joined, "neibs2images", shape=_ints(neib_shape), target=target, mode=mode)(
+        as_tensor_variable(neibs), *scalars
+    )
+
+
+__getattr__ = _absent_of("theano.tensor.nnet.neighbours")

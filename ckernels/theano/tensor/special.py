@@ -1,0 +1,173 @@
+"""Elementwise functions without C: complex numbers from parts, Bessel functions of any order.
+
+One engine row whose meaning is a function of NumPy or SciPy; and scalar ops of users, by `impl`.
+"""
+
+import numpy as np
+
+from ... import ops
+from ...base import dtypes
+from ...base.errors import NotSupported
+from ...graph.node import constant, make
+from ...graph.op import Op as Row
+from ...graph.shapes import broadcast
+from ...ops.base import unbroadcast
+
+
+def _scipy(name):
+    def function(*arrays):
+        try:
+            import scipy.special
+        except ImportError:
+            raise NotSupported(f"{name} needs SciPy") from None
+        return getattr(scipy.special, name)(*arrays)
+
+    return function
+
+
+def _chi2sf(x, k):
+    return _scipy("gammaincc")(k / 2.0, x / 2.0)
+
+
+def _number(value, like):
+    return constant(np.asarray(value, like.dtype))
+
+
+def _bessel_slope(name, sign):
+    def grad(node, g):
+        v, x = node.inputs
+        one, half = _number(1, v), _number(0.5, x)
+        slope = ops.add(
+            special(name, ops.sub(v, one), x),
+            ops.mul(_number(sign, x), special(name, ops.add(v, one), x)),
+        )
+        return [None, ops.mul(g, ops.mul(half, slope))]
+
+    return grad
+
+
+def _erfcx_slope(node, g):
+    x = node.inputs[0]
+    slope = ops.sub(ops.mul(ops.mul(_number(2, x), x), node), _number(2 / np.sqrt(np.pi), x))
+    return [ops.mul(g, slope)]
+
+
+def _complex_slope(node, g):
+    return [ops.real(g), ops.imag(g)]
+
+
+def _complex_dtype(dtype):
+    return "complex128" if dtype == "float64" else "complex64"
+
+
+TABLE = {       # name: (function of arrays, dtype of the result, gradient)
+    "complex": (lambda x, y: x + 1j * y, _complex_dtype, _complex_slope),
+    "chi2sf": (_chi2sf, None, None),
+    "jv": (_scipy("jv"), None, _bessel_slope("jv", -1)),
+    "iv": (_scipy("iv"), None, _bessel_slope("iv", 1)),
+    "erfcx": (_scipy("erfcx"), None, _erfcx_slope),
+    **{name: (getattr(np, name), None, None) for name in
+       ("exp2", "expm1", "log2", "log10", "log1p", "arcsin", "arccos", "arctan", "arcsinh",
+        "arccosh", "arctanh")},
+    "erf": (_scipy("erf"), None, None),
+    "erfc": (_scipy("erfc"), None, None),
+}  # fmt: skip
+
+
+def _infer(attrs, *inputs):
+    return attrs["dtype"], broadcast(attrs["name"], *(n.shape for n in inputs))
+
+
+def _run(attrs, *arrays):
+    with np.errstate(all="ignore"):
+        return np.asarray(TABLE[attrs["name"]][0](*arrays)).astype(attrs["dtype"])
+
+
+def _grad(node, g):
+    rule = TABLE[node.attrs["name"]][2]
+    if rule is None:
+        from ..user_ops.perform import null
+
+        return [null(n, f"{node.attrs['name']} has no gradient") for n in node.inputs]
+    return [None if p is None else unbroadcast(p, n) for p, n in zip(rule(node, g), node.inputs)]
+
+
+Row(
+    "theano_special",
+    "opaque",
+    _infer,
+    _run,
+    _grad,
+    properties={"knows_complex": True},
+    doc="An elementwise function without C.",
+)
+
+
+def special(name, *nodes):
+    """The function `name` of TABLE of nodes of one float dtype."""
+    dtype = nodes[0].dtype
+    for n in nodes[1:]:
+        dtype = np.promote_types(dtype, n.dtype).name
+    out = TABLE[name][1]
+    return make(
+        "theano_special",
+        [ops.cast(n, dtype) for n in nodes],
+        {"name": name, "dtype": out(dtype) if out else dtype},
+    )
+
+
+# --- scalar ops of users ----------------------------------------------------------------------
+
+
+def _infer_scalar(attrs, *inputs):
+    return attrs["dtype"], broadcast(str(attrs["op"]), *(n.shape for n in inputs))
+
+
+def _run_scalar(attrs, *arrays):
+    wide = np.broadcast_arrays(*arrays)
+    out = np.empty(wide[0].shape, attrs["dtype"])
+    impl = attrs["op"].impl
+    for place in np.ndindex(*out.shape):
+        out[place] = impl(*(a[place] for a in wide))
+    return out
+
+
+def _grad_scalar(node, g):
+    from ..classes.scalar import wrap_scalar
+    from ..handles.variables import wrap
+
+    op, ndim = node.attrs["op"], max([n.ndim for n in node.inputs] + [0])
+    make_one = wrap if ndim else wrap_scalar
+    parts = op.grad([make_one(n) for n in node.inputs], [make_one(g)])
+    return [_part(p, n) for p, n in zip(parts, node.inputs)]
+
+
+def _part(part, n):
+    """What `grad` of a scalar op gave for the operand `n`, as a node or None."""
+    from ..graph.type import DisconnectedType, NullType
+    from ..user_ops.perform import null
+
+    kind = getattr(part, "type", None)
+    if part is None or isinstance(kind, DisconnectedType) or not dtypes.is_inexact(n.dtype):
+        return None
+    if isinstance(kind, NullType):
+        return null(n, kind.why_null)
+    return unbroadcast(ops.cast(getattr(part, "node", part), n.dtype), n)
+
+
+Row(
+    "theano_scalar",
+    "opaque",
+    _infer_scalar,
+    _run_scalar,
+    _grad_scalar,
+    doc="A scalar op of a user, applied to each element through its `impl`.",
+)
+
+
+def through_impl(op, nodes):
+    """The node of a user's scalar op."""
+    from ..classes.scalar import get_scalar_type
+
+    dtype = op.output_types([get_scalar_type(n.dtype) for n in nodes])[0].dtype
+    return make("theano_scalar", nodes, {"op": op, "dtype": dtype})
