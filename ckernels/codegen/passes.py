@@ -335,6 +335,36 @@ def interleave(kernel):
     return max(1, vectors * min(narrow, 4) // 4)
 
 
+PERIODIC = ("sin", "cos", "tan")
+
+
+def asked_ahead(kernel):
+    """The values of which a flat loop takes sines, cosines or tangents, where it may ask of a block
+    beforehand whether all of them are small; [] where it computes dear things to know them.
+
+    Large ones go through libm, number by number, and the question alone takes longer than a sine:
+    of 262,144 floats in cache 385 us with it, 165 where blocks of 256 are asked first.
+    """
+    values = kernel.values
+    found = {v.args[0] for v in values if v.op in PERIODIC and v.vec}
+    if kernel.form != "flat":
+        return []
+    cost = sum(values[i].cost for i in varying(kernel, found))
+    return sorted(found) if cost <= RECOMPUTE_COST else []
+
+
+def varying(kernel, roots):
+    """The values under `roots` that vary along the vector loop, in order."""
+    seen, stack = set(), list(roots)
+    while stack:
+        i = stack.pop()
+        v = kernel.values[i]
+        if i not in seen and v.vec and not v.fixed:
+            seen.add(i)
+            stack.extend(v.args)
+    return sorted(seen)
+
+
 def turned_first(kernel):
     """Operands that run backwards in a flat loop over elements of several widths.
 

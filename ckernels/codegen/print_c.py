@@ -39,6 +39,7 @@ CLAUSE = {"sum": "+", "prod": "*", "any": "|", "all": "&", "max": "max", "min": 
 START = {"sum": "0", "prod": "1", "any": "0", "all": "1"}
 BETTER = {"max": ">", "min": "<"}
 BOUNDED = {"at_least": "{1} > {0} ? {1} : {0}", "at_most": "{1} < {0} ? {1} : {0}"}
+NEAR = "1e13f"  # from here on ck_sin_*, ck_cos_* and ck_tan_* ask libm
 LARGEST = {"int32": "0x7fffffff", "int64": "0x7fffffffffffffff"}
 _NAME = re.compile(r"v\d+\w*|s\d+\[c\]|count")
 
@@ -141,6 +142,7 @@ class Printer:
         self.k = kernel
         self.accumulators = passes.accumulators(kernel)
         self.lines, self.depth = [], 1
+        self.prefix = "ck_"  # of sines, cosines and tangents
 
     def put(self, line):
         self.lines.append("    " * self.depth + line)
@@ -218,6 +220,24 @@ class Printer:
         if unroll:
             self.put(f"#pragma GCC unroll {unroll}")
         return self.loop(name, begin, end)
+
+    def vector_flag(self, name, begin, end, flag):
+        """A loop for vector instructions that only raises a flag."""
+        self.put(f"#pragma omp simd reduction(|:{flag})")
+        return self.loop(name, begin, end)
+
+    def ask_large(self, flag, asked):
+        """Raise a flag where one of these values is beyond ck_near_*, or no number."""
+        names = ((self.name(i), self.k.values[i].dtype) for i in asked)
+        small = [f"__builtin_fabs{'' if d == 'float64' else 'f'}({n}) < {NEAR}" for n, d in names]
+        self.put(f"{flag} |= !({' && '.join(small)});")
+
+    @contextmanager
+    def near(self):
+        """Statements in which no sine, cosine or tangent is of a large number."""
+        self.prefix = "ck_near_"
+        yield
+        self.prefix = "ck_"
 
     def pragma(self, taken):
         clauses = {}
@@ -299,6 +319,8 @@ class Printer:
         if v.op == "load":
             return READ.get(v.dtype, "{0}").format(place)
         text = scalar(v.op, v.attrs, self.k.values[v.args[-1]].dtype, v.dtype)
+        if v.op in passes.PERIODIC:
+            text = text.replace("ck_", self.prefix)
         return expression(text, [names(a) for a in v.args])
 
     def define(self, i, place, names=None, tag=""):
@@ -349,6 +371,11 @@ class Printer:
         self.put(STEP[self.k.values[i].op].format(a=name, v=text))
         if self.accumulators[i].nan:
             self.put(f"{bad} |= {text} != {text};")
+
+    def stop_when_known(self, reductions):
+        """Leave a loop over blocks where nothing to come can change any of these truth values."""
+        ops = [(self.k.values[i].op, f"a_{i}") for i in reductions]
+        self.put(f"if ({' && '.join(a if op == 'any' else '!' + a for op, a in ops)}) break;")
 
     def accumulated(self, i, at=""):
         """The result of reduction i, as an expression."""

@@ -6,6 +6,7 @@ from .. import passes
 from .nest import Nest
 
 TURNED = 256  # elements of a reversed operand that are turned at a time
+ASKED = 256  # elements of which a loop asks at a time whether a sine of them needs no libm
 BYTES, FEW = 64, 16  # elements of a vector of bytes, of the shortest ones
 TILE = 32  # transposed operands: 32 x 32 tiles stay in L1 (3x over untiled)
 
@@ -66,10 +67,34 @@ class Flat(Nest):
             self.turned = {}
 
     def loop(self, read, written, stores, first, last):
-        if not passes.narrow_rows(self.k):
-            with self.c.vector("i", first, last, unroll=passes.interleave(self.k)):
-                self.element(read, written, stores)
-            return
+        asked = passes.asked_ahead(self.k)
+        if asked:
+            self.asked_blocks(asked, read, written, stores, first, last)
+        elif passes.narrow_rows(self.k):
+            self.narrow_loop(read, written, stores, first, last)
+        else:
+            self.vectors(read, written, stores, first, last)
+
+    def vectors(self, read, written, stores, first, last):
+        with self.c.vector("i", first, last, unroll=passes.interleave(self.k)):
+            self.element(read, written, stores)
+
+    def asked_blocks(self, asked, read, written, stores, first, last):
+        """Blocks in which no sine, cosine or tangent is of a large number, and others."""
+        c = self.c
+        with c.loop("g", first, last, ASKED):
+            c.let(h=f"g + {ASKED} < {last} ? g + {ASKED} : {last}")
+            c.flag("large")
+            with c.vector_flag("i", "g", "h", "large"):
+                for i in passes.varying(self.k, asked):
+                    self.define(i, read, "i")
+                c.ask_large("large", asked)
+            with c.if_("large"):
+                self.vectors(read, written, stores, "g", "h")
+            with c.near(), c.if_("!large"):
+                self.vectors(read, written, stores, "g", "h")
+
+    def narrow_loop(self, read, written, stores, first, last):
         c = self.c
         c.let(whole=f"{last} - ({last} - {first}) % {BYTES}")
         with c.vector("i", first, "whole"):

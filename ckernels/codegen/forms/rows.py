@@ -13,6 +13,7 @@ from .nest import Nest
 
 ROW_SCRATCH = 4096  # elements of a row kept on the stack between two loops over it
 SOUGHT, SOUGHT_LONG = 256, 1024  # elements of a block in which a maximum is sought; rows it is for
+KNOWN = 1024  # elements after which truth values of a row are asked whether more can matter
 BLOCK = 512  # floats summed in float before they join the double
 AHEAD = 2  # operands prefetched at a time
 REST = 16  # elements of the vector that ends with the row
@@ -113,6 +114,10 @@ class Rows(Nest):
                 self.shift(self.unravel("q", self.run_sizes(), "q_"), "b")
                 pointer = "b"
             begin, end = "0", "n"
+            settles = self.settles(level)
+            if settles:
+                begin, end = "b", "e"
+                self.open_blocks(nest, KNOWN)
             if blocks or ahead:
                 begin, end = "b", "e"
                 self.open_blocks(nest)
@@ -136,6 +141,8 @@ class Rows(Nest):
                     self.body(level, taken, stores, pointer, new=f"j >= {whole}")
             for i in blocks:
                 c.update(f"a_{i} += p_{i}")
+            if settles:
+                c.stop_when_known(reductions)
         for i in reductions:
             self.finish(i)
 
@@ -150,9 +157,16 @@ class Rows(Nest):
     def finish(self, i):
         self.c.define_as(i, f"v{i}", self.c.accumulated(i))
 
-    def open_blocks(self, nest):
-        nest.enter_context(self.c.loop("b", "0", "n", BLOCK))
-        self.c.let(e=f"b + {BLOCK} < n ? b + {BLOCK} : n")
+    def open_blocks(self, nest, size=BLOCK):
+        nest.enter_context(self.c.loop("b", "0", "n", size))
+        self.c.let(e=f"b + {size} < n ? b + {size} : n")
+
+    def settles(self, level):
+        """Whether a loop only asks for any or all of a row, so that it may stop at the first that
+        decides: `any` of 262,144 truth values 2 us where most are true, 11 to the end of all."""
+        reductions, stores = self.loops[level]
+        asked = all(self.k.values[i].op in ("any", "all") for i in reductions)
+        return bool(reductions) and asked and not (stores or self.k.runs or self.ahead(level))
 
     def has_rest(self, level):
         """Whether the elements of a row after the last whole vector are computed as a vector too.

@@ -1,9 +1,13 @@
-"""Flat loops: what one scalar stores lies before the loop over the elements."""
+"""Flat loops: what one scalar stores lies before the loop over the elements; blocks in which sines
+are of small numbers alone."""
 
 import numpy as np
+import pytest
 
+import ckernels as K
 from ckernels import ops
 from ckernels.codegen.emit import emit
+from ckernels.codegen.forms.flat import ASKED
 
 from ..planned import plan
 
@@ -26,3 +30,60 @@ def test_a_scalar_that_is_kept_does_not_lie_in_the_vector_loop():
         assert len(constant) == 1
         assert f"y{constant[0]}[0] =" in before and f"{constant[0]}[0] =" not in loop
         assert len(kernels[0].stores) == 2
+
+
+# ---- sines, cosines, tangents --------------------------------------------------------------------
+
+LARGE = (1e20, -3e15, 1e13, np.inf, -np.inf, np.nan)
+
+
+def angles(n, dtype, *places):
+    """Angles of which those at `places` are large, infinite or no numbers."""
+    x = np.linspace(-400, 400, n).astype(dtype)
+    for k, at in enumerate(places):
+        x[at % n] = LARGE[k % len(LARGE)]
+    return x
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_angle_is_what_it_is_beside_large_ones(name, dtype):
+    """Bit for bit: the block asks libm or not, and where blocks begin is left to the threads."""
+    x = K.placeholder((None,), dtype=dtype)
+    f = K.function([x], getattr(K, name)(x))
+    for n in (1, ASKED - 1, ASKED, 3 * ASKED + 7):
+        plain = f(angles(n, dtype))
+        for places in ((0,), (n - 1,), (ASKED, 2 * ASKED - 1), tuple(range(0, n, 50))):
+            a = angles(n, dtype, *places)
+            got, same = f(a), np.isin(np.arange(n), np.array(places) % n, invert=True)
+            np.testing.assert_array_equal(got[same], plain[same])
+            with np.errstate(invalid="ignore"):
+                wanted = getattr(np, name)(a.astype("float64"))
+            np.testing.assert_allclose(got, wanted, rtol=1e-6 if dtype == "float32" else 1e-14)
+            np.testing.assert_array_equal(f(a[::-1]), got[::-1])
+            np.testing.assert_array_equal(f(np.repeat(a, 2)[::2]), got)
+    assert f(np.zeros(0, dtype)).shape == (0,) and np.signbit(f(np.array([-0.0], dtype))) == (
+        name != "cos"
+    )
+
+
+def test_an_update_in_place_asks_before_it_stores():
+    x = angles(1000, "float64", 3, 300, 700)
+    v = K.variable(x, dtype="float64")
+    f = K.function([], [], updates=[(v, K.sin(v) * 2)])
+    f()
+    np.testing.assert_allclose(K.get_value(v), np.sin(x) * 2, rtol=1e-14, atol=1e-15)
+
+
+@pytest.mark.parametrize("build, asks", [
+    (lambda x: ops.sin(x), True),
+    (lambda x: ops.add(ops.sin(ops.mul(x, 3)), ops.cos(x)), True),
+    (lambda x: ops.sin(ops.exp(x)), False),  # dear to know beforehand
+    (lambda x: ops.sinh(x), False),
+    (lambda x: ops.sum(ops.sin(x), 1), False),  # no flat loop
+])  # fmt: skip
+def test_blocks_are_asked_where_that_is_cheap(build, asks):
+    steps, kernels = plan(build, ROW[:, ::2] * 9, rtol=1e-10)
+    texts = [emit(k)[1] for k in kernels]
+    assert any("ck_near_" in text for text in texts) == asks
+    assert any("int large = 0;" in text for text in texts) == asks

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ckernels import ops
+from ckernels.codegen.forms.rows import KNOWN
 from ckernels.ops.reference import evaluate
 from ckernels.runtime.function import make_function
 
@@ -205,3 +206,42 @@ def test_which_sums_are_taken_side_by_side():
     assert blocks(lambda x: ops.prod(x, 1), large, "float64") == 0
     assert blocks(lambda x: ops.sum(x, 1), large, "int64") == 0
     assert blocks(lambda x: ops.sum(x, 1), large, "float16") == 0
+
+
+# ---- truth values that are known early -----------------------------------------------------------
+
+
+def truth(build, x):
+    """The C of build(leaf) on x, whose results are those of NumPy's oracle."""
+    s = leaf((None,) * x.ndim, x.dtype.name)
+    roots = build(s)
+    function = make_function([s], roots, positional_only=True)
+    for got, want in zip(function(x), evaluate(roots, {s: x})):
+        np.testing.assert_array_equal(got, want)
+    return function.info.source()
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float32", "float64"])
+@pytest.mark.parametrize("length", [1, KNOWN - 1, KNOWN, KNOWN + 1, 2 * KNOWN, 40_000])
+def test_truth_values_stop_at_what_decides_wherever_it_lies(dtype, length):
+    places = {0, length // 2, length - 1, min(KNOWN, length - 1), min(KNOWN, length) - 1}
+    for at in sorted(places):
+        x = np.zeros((3, length), dtype)
+        x[1, at] = 1
+        for rows in (x, x == 0, x[:, ::-1], x[1]):
+            text = truth(lambda s: [ops.any(s, s.ndim - 1), ops.all(s, s.ndim - 1)], rows)
+            assert "break;" in text or length == 1  # which no loop goes over
+
+
+def test_nan_is_true_and_no_element_decides_nothing():
+    x = np.zeros((2, 3000), "float32")
+    x[0, 2999] = np.nan
+    truth(lambda s: [ops.any(s, 1), ops.all(ops.isnan(s), 1)], x)
+    truth(lambda s: [ops.any(s, 1), ops.all(s, 1)], np.zeros((4, 0), "bool"))
+    truth(lambda s: [ops.any(s, 1), ops.all(s, 1)], np.zeros((0, 40), "bool"))
+
+
+def test_loops_that_sum_as_well_go_on_to_the_end():
+    x = RNG.integers(0, 2, (5, 3000)).astype("int32")
+    text = truth(lambda s: [ops.any(s, 1), ops.sum(s, 1)], x)
+    assert text.count("for (int64_t r ") == 1 and "break;" not in text
