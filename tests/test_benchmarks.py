@@ -1,11 +1,15 @@
 """The benchmark page: every case has a family in the chart, which shows what was measured."""
 
+import copy
 import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
 
 from benchmarks import chart, workloads
+from benchmarks.breadth import measure as breadth
+from benchmarks.breadth import registry
+from benchmarks.breadth import report as breadth_page
 from benchmarks.matrix import __main__ as matrix
 from benchmarks.matrix import layouts, measure, operations
 
@@ -76,3 +80,62 @@ def test_the_page_lists_what_is_behind():
     text = matrix.page(found, 1)
     assert text.startswith("3 cells, 1 thread: 0.98x") and "1 behind" in text
     assert text.count("| add |") == 1 and "| add | tiny | float32 | 0.25x |" in text
+
+
+# ---- the hundred programs ----
+
+PROGRAMS = registry.load()
+
+
+def test_there_are_a_hundred_programs_of_fourteen_fields():
+    assert len(PROGRAMS) == 100
+    assert {p.field for p in PROGRAMS.values()} == set(registry.MODULES)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.filterwarnings("ignore")
+def test_a_program_is_what_numpy_computes(name):
+    program = PROGRAMS[name]
+    given = breadth.inputs(program, full=False)
+    with np.errstate(all="ignore"):
+        wanted = program.numpy(*copy.deepcopy(given))
+        call = breadth.ours(program, copy.deepcopy(given))
+        assert breadth.difference(program, call(), wanted) is None
+
+
+def test_another_result_is_told_in_words():
+    program = PROGRAMS["rgb_to_hsv"]
+    x = np.ones(3)
+    assert breadth.difference(program, [x], [x, x]) == "1 results for 2"
+    assert breadth.difference(program, x, x[:, None]) == "result 0: shape (3,) for (3, 1)"
+    assert "error 1.0e-01" in breadth.difference(program, x + 0.1, x)
+    assert breadth.difference(program, x, x * np.nan) == "result 0: NaN or inf elsewhere"
+    assert breadth.difference(program, x.astype(int), np.arange(3)) == "result 0: other values"
+    assert breadth.difference(program, (x, x + 1e-9), [x, x]) is None
+
+
+def test_a_row_has_times_and_the_page_tells_what_is_behind():
+    row = breadth.row(PROGRAMS["rgb_to_hsv"], ["ckernels", "numpy"], full=False)
+    assert min(row["seconds"].values()) > 0 and not row["wrong"] and row["first"] > 0
+    slow = dict(row, name="slow", seconds={"ckernels": 2.0, "numpy": 1.0, "jax": 0.5})
+    quick = dict(row, name="quick", seconds={"ckernels": 0.5, "numpy": 1.0})
+    text = breadth_page.page([quick, slow], {"slow": "because"})
+    assert "2 programs: 1.00x NumPy and 0.71x the best peer" in text
+    assert "| slow | 0.25 | because |" in text and text.count("quick") == 1
+
+
+def test_the_twin_of_jax_is_the_same_source_over_another_namespace():
+    class Space:
+        def exp(x):
+            return "exp"
+
+    twin = breadth.over(logistic_of_exp, Space, {})
+    assert twin(1) == ("exp", "exp") and logistic_of_exp(0)[0] == 1.0
+
+
+def exp_of(x):
+    return np.exp(x)
+
+
+def logistic_of_exp(x):
+    return np.exp(x), exp_of(x)
