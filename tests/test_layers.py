@@ -51,6 +51,7 @@ REGISTRATIONS = {
     "register_function": {"api"},           # handles have `eval`
     "register_reset": {"api"},              # clear_session forgets the learning phase
     "register_others": {"bridges"},         # processes of a cluster compile for one another
+    "register_shown": {"theano"},           # scans look like Theano's ops
     "register_names": {"__init__"},         # refusals of NumPy's functions name those of K
 }  # fmt: skip
 FOREIGN = (  # of Python, PyTensor and Dask

@@ -5,38 +5,35 @@ the names of all of them. A name that comes to be here is to go from its list; a
 """
 
 MODULES = """
-_version compile.sandbox gof.callcache gof.cmodule gof.compiledir gof.compilelock gof.cutils
-gof.lazylinker_c gof.sched gof.unify gpuarray misc.buildbot_filter misc.burn_gpu misc.check_blas
-misc.check_duplicate_key misc.check_multi_gpu misc.cpucount misc.doubleop
-misc.elemwise_openmp_speedup misc.elemwise_time_test misc.frozendict misc.gh_api
-misc.latence_gpu_transfert misc.may_share_memory misc.ordered_set misc.safe_asarray misc.strutil
-misc.windows pathparse sandbox.blocksparse sandbox.conv sandbox.cuda sandbox.fourier
-sandbox.minimal sandbox.multinomial sandbox.neighbours sandbox.softsign sandbox.solve
-scan_module.scan_checkpoints scan_module.scan_opt scan_module.scan_perform_ext tensor.blas_c
-tensor.blas_headers tensor.blas_scipy tensor.elemwise_cgen tensor.fourier tensor.inc_code tensor.io
-tensor.nnet.opt tensor.opt_uncanonicalize version
+_version compile.sandbox gof.callcache gof.cmodule gof.compiledir gof.cutils gof.lazylinker_c
+gof.sched gof.unify misc.buildbot_filter misc.burn_gpu misc.check_blas misc.check_duplicate_key
+misc.check_multi_gpu misc.cpucount misc.doubleop misc.elemwise_openmp_speedup
+misc.elemwise_time_test misc.frozendict misc.gh_api misc.latence_gpu_transfert
+misc.may_share_memory misc.ordered_set misc.safe_asarray misc.strutil misc.windows pathparse
+sandbox.blocksparse sandbox.conv sandbox.cuda sandbox.fourier sandbox.minimal sandbox.multinomial
+sandbox.neighbours sandbox.softsign sandbox.solve scan_module.scan_checkpoints
+scan_module.scan_opt scan_module.scan_perform_ext tensor.blas_c tensor.blas_headers
+tensor.blas_scipy tensor.elemwise_cgen tensor.fourier tensor.inc_code tensor.nnet.opt
+tensor.opt_uncanonicalize version
 """.split()
 
 NAMES = {
     "modules": """
-        disable_log_handler
-        gpuarray has_handlers logging_default_formatter logging_default_handler
+        disable_log_handler has_handlers logging_default_formatter logging_default_handler
         opt pathparse rpath test theano_logger toolbox utils""",
     "modules.compat": """
         DefaultOrderedDict decode_iter decode_with get_unbound_function ifilter
         maybe_add_to_os_environ_pathlist""",
     "modules.compile": """
         AddDestroyHandler AddFeatureOptimizer AliasedMemoryError Constant DUPLICATE
-        DisconnectedType NODEFAULT NullType OPT_FAST_COMPILE OPT_FAST_RUN OPT_FAST_RUN_STABLE
-        OPT_MERGE OPT_NONE OPT_O2 OPT_O3 OPT_STABILIZE OPT_UNSAFE PrintCurrentFunctionGraph
-        ScanProfileStats Supervisor Variable alias_root check_equal config
-        convert_function_input exclude fgraph_updated_vars get_info_on_inputs gof
-        graph infer_reuse_pattern inline_ofg_expansion insert_deepcopy instantiated_default_mode
-        io_connection_pattern is_same_graph iter_over_pairs local_useless
-        ops_with_inner_function orig_function rebuild_collect_shared register_checker
-        register_deep_copy_op_c_code register_rebroadcast_c_code register_shape_c_code
-        register_shape_i_c_code register_specify_shape_c_code register_view_op_c_code sandbox
-        std_fgraph view_tree_set""",
+        DisconnectedType NODEFAULT NullType OPT_FAST_COMPILE OPT_FAST_RUN
+        OPT_FAST_RUN_STABLE OPT_MERGE OPT_NONE OPT_O2 OPT_O3 OPT_STABILIZE OPT_UNSAFE
+        PrintCurrentFunctionGraph ScanProfileStats Supervisor Variable alias_root
+        check_equal config convert_function_input exclude fgraph_updated_vars
+        get_info_on_inputs gof graph infer_reuse_pattern inline_ofg_expansion
+        insert_deepcopy instantiated_default_mode is_same_graph iter_over_pairs
+        local_useless ops_with_inner_function orig_function rebuild_collect_shared
+        register_checker sandbox std_fgraph view_tree_set""",
     "gradient.builders": """
         Variable gof inline_ofg_expansion io_connection_pattern ops_with_inner_function optdb
         orig_function rebuild_collect_shared""",
@@ -50,19 +47,16 @@ NAMES = {
         get_info_on_inputs gof graph infer_reuse_pattern insert_deepcopy is_same_graph
         ops_with_inner_function orig_function register_checker std_fgraph view_op view_tree_set""",
     "compile.mode": """
-        AddDestroyHandler AddFeatureOptimizer BadDestroyMap BadOptimization BadThunkOutput
-        BadViewMap DataDestroyed DebugModeError Function FunctionMaker GpuArrayType
-        InvalidValueError NoDuplicateOptWarningFilter OPT_FAST_COMPILE OPT_FAST_RUN
+        AddDestroyHandler AddFeatureOptimizer DataDestroyed Function FunctionMaker
+        GpuArrayType NoDuplicateOptWarningFilter OPT_FAST_COMPILE OPT_FAST_RUN
         OPT_FAST_RUN_STABLE OPT_MERGE OPT_NONE OPT_O2 OPT_O3 OPT_STABILIZE OPT_UNSAFE
-        OutputGuard PrintCurrentFunctionGraph StochasticOrder Supervisor change_flags
-        char_from_number check_eq contains_inf contains_nan data_destroyed debugprint
-        default_make_thunk exclude f_compute f_gpua_absmax f_gpua_max f_gpua_min flatten gof
-        graph infer_reuse_pattern instantiated_default_mode link local_useless logger
+        OutputGuard PrintCurrentFunctionGraph Supervisor change_flags char_from_number
+        check_eq contains_inf contains_nan data_destroyed debugprint default_make_thunk
+        exclude f_compute f_gpua_absmax f_gpua_max f_gpua_min flatten gof graph
+        infer_reuse_pattern instantiated_default_mode link local_useless logger
         ops_with_inner_function pygpu_available raise_with_op std_fgraph utils""",
     "user_ops.ops": """
-        Rebroadcast Shape Shape_i SpecifyShape expandable_types gof register_deep_copy_op_c_code
-        register_rebroadcast_c_code register_shape_c_code register_shape_i_c_code
-        register_specify_shape_c_code register_view_op_c_code shape shape_i shape_i_op
+        Rebroadcast Shape Shape_i SpecifyShape expandable_types gof shape shape_i shape_i_op
         specify_shape""",
     "compile.profiling": """
         ScanProfileStats graph logger print_global_stats register_profiler_printer
@@ -85,19 +79,19 @@ NAMES = {
         try_blas_flag var warn_cxx warn_default""",
     "modules.gof": """
         CVM CachedConstantError CallCache CheckStackTraceOptimization CodeBlock
-        DestroyHandler HideC Loop LoopGC Stack VM
-        WrapLinker WrapLinkerMany add_clear_storage
-        apply_policy calculate_reallocate_info callcache cmodule code_gen compiledir compilelock
-        config cutils failure_code failure_code_init gc_helper get_c_cleanup get_c_declare
-        get_c_extract get_c_extract_out get_c_init get_c_sync get_lock get_module_cache
-        get_nothing get_persistent_module_cache lazylinker_c log_thunk_trace logger map_storage
-        ops_with_inner_function raise_with_op release_lock run_cthunk sched streamline
-        struct_gen struct_variable_codeblocks thunk_hook undef unify""",
+        DestroyHandler HideC Loop LoopGC Stack VM WrapLinker WrapLinkerMany
+        add_clear_storage apply_policy calculate_reallocate_info callcache cmodule code_gen
+        compiledir config cutils failure_code failure_code_init gc_helper get_c_cleanup
+        get_c_declare get_c_extract get_c_extract_out get_c_init get_c_sync get_lock
+        get_module_cache get_nothing get_persistent_module_cache lazylinker_c
+        log_thunk_trace logger map_storage ops_with_inner_function raise_with_op
+        release_lock run_cthunk sched streamline struct_gen struct_variable_codeblocks
+        thunk_hook undef unify""",
     "graph.fg": """
         CachedConstantError DestroyHandler NullType OrderedSet ProtocolError config
         fast_inplace_check get_variable_trace_string graph toolbox utils""",
     "graph.apply": """
-        NoParams OrderedSet config io_connection_pattern is_same_graph_with_merge""",
+        NoParams OrderedSet config is_same_graph_with_merge""",
     "classes.op": """
         FunctionGraph GCC_compiler apply_meth config debug_assert graph ops_with_inner_function
         simple_meth""",
@@ -181,9 +175,9 @@ NAMES = {
         equal_slices float16_atol float16_rtol float32_atol float32_rtol float64_atol
         float64_rtol float_types fourier gammainc gammaincc gammal gammau get_idx_list
         get_scalar_constant_value_elemwises grad_not_implemented grad_undefined
-        hash_from_code hash_from_ndarray hashtype inc_code int32 int32_t int_types io irecv
-        isend key_to_cmp load make_constant make_slice min_informative_str mpi_cmps
-        mpi_enabled mpi_keys mpi_send_wait_cmp mpi_send_wait_key mpi_tag_cmp mpi_tag_key
+        hash_from_code hash_from_ndarray hashtype inc_code int32 int32_t int_types irecv
+        isend key_to_cmp make_constant make_slice min_informative_str mpi_cmps mpi_enabled
+        mpi_keys mpi_send_wait_cmp mpi_send_wait_key mpi_tag_cmp mpi_tag_key
         numpy_diagonal_return_view numpy_scalar opt_uncanonicalize pprint python_all
         python_any python_complex recv register_transfer send setdefault shape_of_variables
         slicetype sparse_module_ref transfer""",
@@ -233,11 +227,10 @@ NAMES = {
         optdb scalar scalar_sigmoid scalar_softsign sigmoid_inplace softmax_simplifier subtensor
         tensor values_eq_approx_remove_inf values_eq_approx_remove_nan""",
     "tensor.nnet.abstract_conv": """
-        Apply Assert BaseCorr3dMM BaseCorrMM ConvOp Corr3dMM Corr3dMM_gradInputs
-        Corr3dMM_gradWeights CorrMM CorrMM_gradInputs CorrMM_gradWeights EnumList
-        NotScalarConstantError Op OpenMPOp ParamsType TensorType blas blas_header_version
-        blas_headers gen_conv_code_unroll_batch_kern get_scalar_constant_value gof
-        imported_scipy_signal int64 int8 ldflags patternbroadcast""",
+        Apply Assert BaseCorr3dMM BaseCorrMM ConvOp EnumList NotScalarConstantError Op
+        OpenMPOp ParamsType TensorType blas blas_header_version blas_headers
+        gen_conv_code_unroll_batch_kern get_scalar_constant_value gof imported_scipy_signal
+        int64 int8 ldflags patternbroadcast""",
     "tensor.nnet.activations": """
         NotScalarConstantError ScalarSigmoid ScalarSoftplus UltraFastScalarSigmoid compute_mul
         config copy_stack_trace elemwise gof is_1pexp is_exp is_mul is_neg local_1msigmoid
@@ -262,8 +255,8 @@ NAMES = {
         copy_stack_trace diagonal_subtensor inc_diagonal_subtensor
         local_inplace_DiagonalSubtensor tensor""",
     "tensor.nnet.ctc": """
-        ConnectionistTemporalClassification GCC_compiler config cpu_contiguous ctc_present gof
-        grad_undefined local_ctc_no_grad local_optimizer register_canonicalize""",
+        GCC_compiler config cpu_contiguous ctc_present gof grad_undefined local_ctc_no_grad
+        local_optimizer register_canonicalize""",
     "tensor.nnet.neighbours": """
         Apply EnumList Images2Neibs Op grad_not_implemented grad_undefined""",
     "rewrites.tensor_opt": """

@@ -78,5 +78,33 @@ class NanGuardError(NonFiniteError, AssertionError):
     """NanGuardMode found a number that its switches call an error."""
 
 
+class DebugModeError(CKernelsError):
+    """DebugMode found something wrong; the classes below say what."""
+
+
+class BadThunkOutput(DebugModeError):
+    """Two ways to compute one node differ."""
+
+
+class BadOptimization(DebugModeError):
+    """A rewrite changed a value."""
+
+
+class BadDestroyMap(DebugModeError):
+    """An op wrote to an input that its destroy_map does not name."""
+
+
+class BadViewMap(DebugModeError):
+    """An output shares memory with an input that neither view_map nor destroy_map names."""
+
+
+class StochasticOrder(DebugModeError):
+    """The order of computation was another one the second time."""
+
+
+class InvalidValueError(DebugModeError):
+    """A value is none of its variable's type."""
+
+
 class NotSupportedHere(NotSupported, TypeError):
     """A part of Theano that ckernels does not have, with what to use instead."""

@@ -9,7 +9,8 @@ import importlib
 ROOT = __package__.rpartition(".")[0]
 VERSION = "1.0.5"
 PLACES = {     # a module of Theano: the file that has its names, below ckernels.theano
-    "": "modules",
+    "": "modules", "gpuarray": "modules.gpuarray", "gof.compilelock": "modules.compilelock",
+    "tensor.io": "tensor.io", "d3viz.formatting": "compile.pictures",
     "compat": "modules.compat", "compile": "modules.compile",
     "compile.builders": "gradient.builders", "compile.debugmode": "compile.mode",
     "compile.function": "compile.function", "compile.function_module": "compile.maker",
@@ -32,7 +33,7 @@ PLACES = {     # a module of Theano: the file that has its names, below ckernels
     "scalar.basic": "classes.scalar", "scalar.basic_scipy": "classes.scalar",
     "scalar.basic_sympy": "classes.scalar", "scalar.sharedvar": "classes.scalar",
     "scan_module": "scan.functions", "scan_module.scan": "scan.functions",
-    "scan_module.scan_op": "scan.utils", "scan_module.scan_utils": "scan.utils",
+    "scan_module.scan_op": "scan.op", "scan_module.scan_utils": "scan.utils",
     "scan_module.scan_views": "scan.functions", "sparse": "sparse.functions",
     "sparse.basic": "sparse.functions", "sparse.sandbox": "modules.sparse_sandbox",
     "sparse.sandbox.sp": "sparse.sp", "sparse.sandbox.sp2": "sparse.sp2",
@@ -65,9 +66,7 @@ PLACES = {     # a module of Theano: the file that has its names, below ckernels
     "typed_list.type": "user_ops.typed_list", "updates": "scan.updates",
 }  # fmt: skip
 INSTEAD = {     # module or name: what to use
-    "theano.gpuarray": "there is no GPU back-end",
     "theano.gof.WrapLinker": "MonitorMode calls functions before and after each node",
-    "theano.tensor.io": "read files with NumPy; the graph computes with tensors",
 }  # fmt: skip
 
 

@@ -222,6 +222,8 @@ class Function:
         own = {}
         for state in self.states.values():
             own[state] = type(state)(state.name, state.type, state.get_value(), False)
+        if name is None and self.name:
+            name = f"{self.name} copy"
         return self._swapped({**own, **swap}, delete_updates, name, own, profile)
 
     def _swapped(self, swap, delete_updates, name, own, profile=None):

@@ -360,7 +360,7 @@ def _compiled(asked, mode, no_default_updates, name, on_unused, profile, accept_
         mode.rewrites() if hasattr(mode, "rewrites") else None,
     )
     lowered.check(on_unused)
-    lowered.prepare("py" if getattr(mode, "by_python", False) else None)
+    lowered.prepare(mode.way_of_ops() if hasattr(mode, "way_of_ops") else None)
     types = [type_of_input(i.variable) for i in visible]
     defaults = {}
     for k, one in enumerate(visible):

@@ -42,6 +42,7 @@ class Lowered:
         self.updates = list(zip([v.node for v in updates], roots[len(outputs) :]))
         self.shared = {v.node: v for v in updates}
         self.add_defaults(no_defaults)
+        self.share_cells()
         self.close()
 
     def substituted(self, variables):
@@ -50,7 +51,11 @@ class Lowered:
         for table in (self.given, self.stand_ins):
             if not table:
                 continue
-            inner = {k: v for k, v in table.items() if not is_leaf(k) or k.ndim != v.ndim}
+            inner = {
+                k: v
+                for k, v in table.items()
+                if not is_leaf(k) or (k.ndim, k.dtype) != (v.ndim, v.dtype)
+            }
             if inner:
                 if nodes is not None:
                     variables = self.handles(variables, nodes)
@@ -121,6 +126,27 @@ class Lowered:
             if node is not None and node.op.name == "variable" and hasattr(v, "container"):
                 found.setdefault(node, []).append(v)
         return found
+
+    def share_cells(self):
+        """Let variables on one storage be one variable of the engine: the first that was met."""
+        roots = self.outputs + [new for _, new in self.updates]
+        first, other = {}, {}
+        for v in [*leaves(roots, "variable"), *(v for v, _ in self.updates)]:
+            kept = first.setdefault(id(v.attrs["store"]), v)
+            if kept is not v:
+                other[v] = kept
+        if not other:
+            return
+        roots = rebuild(roots, other)
+        self.outputs = roots[: len(self.outputs)]
+        self.updates = [
+            (other.get(v, v), new) for (v, _), new in zip(self.updates, roots[len(self.outputs) :])
+        ]
+        if len({v for v, _ in self.updates}) < len(self.updates):
+            raise ArgumentError(
+                "two updates would write to one storage: the shared variables are made of one "
+                "container, of which one can be updated"
+            )
 
     def close(self):
         """Fill in placeholders with a default (the learning phase of K) that are no inputs."""

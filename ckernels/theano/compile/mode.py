@@ -9,7 +9,16 @@ import sys
 
 from ...base.errors import ArgumentError, CKernelsError
 from ..base.config import config
-from ..base.exceptions import RefusedError
+from ..base.exceptions import (  # noqa: F401
+    BadDestroyMap,
+    BadOptimization,
+    BadThunkOutput,
+    BadViewMap,
+    DebugModeError,
+    InvalidValueError,
+    RefusedError,
+    StochasticOrder,
+)
 from ..base.names import absent_of as _absent_of
 
 BELOW = __package__.rpartition(".")[0]  # the front end
@@ -98,6 +107,10 @@ class Mode:
         """Whether all nodes, Ops of users too, are to run in Python."""
         return getattr(self.linker, "way", self.linker) == "py"
 
+    def way_of_ops(self):
+        """How Ops of users run: "py" by `perform`, "debug" looked at, None as they can."""
+        return "py" if self.by_python else None
+
     def engine(self):
         """The word of the engine: compiled, fast_compile or reference."""
         if self.by_python or not config.cxx:
@@ -160,6 +173,9 @@ class DebugMode(Mode):
         linker=None,
     ):
         Mode.__init__(self, "cvm", optimizer)
+
+    def way_of_ops(self):
+        return "debug"
 
     def engine(self):
         return "debug"

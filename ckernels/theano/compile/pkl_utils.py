@@ -38,13 +38,32 @@ CompatUnpickler = pickle.Unpickler
 class _Pickler(pickle.Pickler):
     def __init__(self, file, archive, protocol):
         super().__init__(file, protocol)
-        self.archive, self.count = archive, 0
+        self.archive, self.count, self.named, self.used = archive, 0, {}, {}
+
+    def reducer_override(self, thing):
+        """Notes the names of shared variables, after which their arrays are called."""
+        if getattr(thing, "name", None) and hasattr(thing, "container"):
+            self.named.setdefault(id(thing.container), thing.name)
+        held = getattr(thing, "container", None)
+        if held is not None and not hasattr(thing, "type") and id(held) in self.named:
+            self.next = self.named[id(held)]
+        return NotImplemented
+
+    next = None
+
+    def name_of(self):
+        """The name of the next array: its shared variable's, numbered from the second on."""
+        if self.next is None:
+            self.count += 1
+            return f"array_{self.count - 1}"
+        name, self.next = self.next, None
+        self.used[name] = self.used.get(name, 0) + 1
+        return name if self.used[name] == 1 else f"{name}_{self.used[name]}"
 
     def persistent_id(self, thing):
         if type(thing) is not np.ndarray or thing.dtype == object:
             return None
-        name = f"array_{self.count}"
-        self.count += 1
+        name = self.name_of()
         out = io.BytesIO()
         np.lib.format.write_array(out, np.ascontiguousarray(thing).reshape(thing.shape))
         self.archive.writestr(name, out.getvalue())

@@ -360,6 +360,27 @@ def inputs(variable_list, blockers=None):
     return [v for v in ancestors(variable_list, blockers) if v.owner is None]
 
 
+def io_connection_pattern(inputs, outputs):
+    """Whether a gradient of each output reaches each input: a list of bools for each input.
+
+    An op whose `connection_pattern` says nothing connects all it takes with all it makes.
+    """
+    reached = {id(x): {k} for k, x in enumerate(inputs)}
+    for apply in apply_order(outputs, set(map(id, inputs))):
+        pattern = None
+        if hasattr(apply.op, "connection_pattern"):
+            pattern = apply.op.connection_pattern(apply)
+        for k, made in enumerate(apply.outputs):
+            reached[id(made)] = set().union(
+                *(
+                    reached.get(id(x), ())
+                    for j, x in enumerate(apply.inputs)
+                    if pattern is None or pattern[j][k]
+                )
+            )
+    return [[k in reached.get(id(o), ()) for o in outputs] for k in range(len(inputs))]
+
+
 def variables_and_orphans(i, o):
     """(the variables between inputs `i` and outputs `o`, those that neither are nor need `i`)."""
 

@@ -7,7 +7,13 @@ a handle means itself, not its twins of the same expression.
 from ...graph.node import item
 from .apply import Apply, apply_order
 
+SHOWN = {}  # {op of the engine: function of (node, handles) that gives the op programs see}
 LAZY = object()  # the owner of a variable that is read off its engine node when asked for
+
+
+def register_shown(name, make):
+    """Have the engine's op `name` shown to programs as the op that make(node, handles) gives."""
+    SHOWN[name] = make
 
 
 def is_leaf(v):
@@ -65,6 +71,9 @@ def derived(handle, memo):
         outputs = [handle if n is node else _fresh(n, memo) for n in nodes]
         if base.op.name in ("perform", "perform_unfolded"):
             found = Apply.made(base.attrs["op"].op, inputs, outputs)
+        elif base.op.name in SHOWN:
+            held = [handle, *(memo[n.uid] for n in nodes if n.uid in memo)]
+            found = Apply.made(SHOWN[base.op.name](base, held), inputs, outputs)
         else:
             found = Apply.made(NodeOp(base.op, base.attrs), inputs, outputs)
         memo["apply", base.uid] = found

@@ -6,14 +6,20 @@ not to be edited.
 """
 # ruff: noqa: F401
 
+import sys
+
+import numpy as np
+
 from ..base.config import change_flags, config
 from ..base.names import absent_of as _absent_of
 from ..classes.op import Op
 from ..compile.function import function
 from ..graph.apply import Apply, Constant, Variable
 from ..graph.type import Generic, Type, generic
+from . import compile
 from .compile import FAST_COMPILE, FAST_RUN, In, Mode, Out, Param, shared
 
+theano = sys.modules[__name__]  # `from theano import *` brings it
 __version__ = "1.0.5"
 version = type("version", (), {"full_version": __version__, "short_version": __version__})
 __getattr__ = _absent_of(

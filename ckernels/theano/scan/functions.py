@@ -21,6 +21,7 @@ from ..graph.apply import Variable
 from ..graph.walks import handle_of, known_handles, replayed
 from ..handles.sharedvar import SharedVariable, TensorSharedVariable
 from ..handles.variables import Handle, as_tensor_variable, wrap
+from .op import Scan  # noqa: F401 (the op that results show)
 from .updates import OrderedUpdates
 
 __path__ = []  # modules of Theano below this one: installing.py knows them
@@ -133,7 +134,7 @@ class _Scan:
         self.go_backwards = go_backwards
         self.counted = None
         self.steps = self._steps(n_steps)
-        self.shared, self.seen, self.single = {}, [], False
+        self.shared, self.seen, self.single, self.ends = {}, [], False, False
 
     @staticmethod
     def _other(x):
@@ -250,6 +251,7 @@ class _Scan:
         ]
         if condition is not None:
             self.seen.append(condition)
+            self.ends = True
             return (*parts, scan_step.until(Tensor(condition.node)))
         return tuple(parts)
 

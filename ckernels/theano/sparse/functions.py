@@ -411,6 +411,41 @@ class SparseOp(Op):
         return self.name
 
 
+def _kind(name, function, *takes):
+    """A class of Ops by Theano's name: an object of it, called, is `function` with what the class
+    `takes` beside variables; parameters that only say how Theano computes are accepted."""
+
+    def init(self, *parameters, **options):
+        given = {**dict(zip(takes, parameters)), **options}
+        self.name, self.given = name, {k: v for k, v in given.items() if k in takes}
+
+    def call(self, *inputs, **kwargs):
+        if hasattr(self, "build"):
+            return SparseOp.__call__(self, *inputs, **kwargs)
+        return globals()[function](*inputs, **self.given)
+
+    def key(self):
+        return SparseOp._key(self) if hasattr(self, "build") else (name, repr(self.given))
+
+    methods = {"__init__": init, "__call__": call, "_key": key, "__module__": __name__,
+               "__doc__": f"The op of `{function}`."}  # fmt: skip
+    return type(name, (SparseOp,), methods)
+
+
+KINDS = {}  # {function: the class of its ops}
+for _row in """
+    SquareDiagonal square_diagonal; EnsureSortedIndices ensure_sorted_indices; Usmm usmm;
+    StructuredDot structured_dot; SamplingDot sampling_dot; TrueDot true_dot; Dot dot; Diag diag;
+    SpSum sp_sum axis; Neg neg; Transpose transpose; Remove0 remove0; Cast cast out_type;
+    ColScaleCSC col_scale; RowScaleCSC row_scale; CSMProperties csm_properties;
+    GetItem2d getitem; ConstructSparseFromList construct_sparse_from_list; AddSS add; MulSS mul;
+    DenseFromSparse dense_from_sparse; HStack hstack format dtype; VStack vstack format dtype
+""".replace("\n", " ").split(";"):
+    _name, _of, *_takes = _row.split()
+    globals()[_name] = KINDS[_of] = _kind(_name, _of, *_takes)
+AddSD, MulSD = _kind("AddSD", "add"), _kind("MulSD", "mul")
+
+
 class Parts(Op):
     """The tensors that a sparse variable is made of: what gradients are written with."""
 
@@ -448,7 +483,10 @@ def _apply(name, build, *args, **options):
     """The variable, or variables, of a function of K on arguments."""
     inputs = [x for x in args if _symbolic(x)]
     slots = tuple(None if _symbolic(x) else (x,) for x in args)
-    return SparseOp(name, build, slots, tuple(sorted(options.items())))(*inputs)
+    kind = KINDS.get(name[0].lower() + name[1:], SparseOp)
+    op = object.__new__(kind)
+    SparseOp.__init__(op, name, build, slots, tuple(sorted(options.items())))
+    return op(*inputs)
 
 
 def _function(name, build=None):
@@ -486,7 +524,7 @@ def dot(x, y):
 
 def dense_from_sparse(x):
     """A sparse matrix as a dense one."""
-    return _apply("DenseFromSparse", own.dense_from_sparse, as_sparse_variable(x))
+    return _apply("dense_from_sparse", own.dense_from_sparse, as_sparse_variable(x))
 
 
 def CSM(format):  # noqa: N802 (Theano's name)
@@ -495,6 +533,16 @@ def CSM(format):  # noqa: N802 (Theano's name)
 
 
 CSR, CSC = CSM("csr"), CSM("csc")
+
+
+class SparseFromDense:
+    """The op of csr_from_dense and csc_from_dense, by the format it makes."""
+
+    def __init__(self, format):
+        self.format = format
+
+    def __call__(self, x):
+        return globals()[f"{self.format}_from_dense"](x)
 
 
 def _stacked(name):

@@ -183,16 +183,17 @@ class _Grid:
         self.sparse = sparse
 
     def __getitem__(self, *args):
-        if isinstance(args[0], slice):
-            s = args[0]
-            return arange(s.start or 0, s.stop, s.step or 1)
-        ndim = len(args[0])
-        for s in args[0]:
+        one = isinstance(args[0], slice)
+        ndim = 1 if one else len(args[0])
+        for s in args if one else args[0]:
             if isinstance(s.step, complex):
                 raise NotSupported(
                     f"the step {s.step} counts points, as in NumPy's grids, "
                     "which is not supported: give a real step"
                 )
+        if one:
+            s = args[0]
+            return arange(s.start or 0, s.stop, s.step or 1)
         ranges = [arange(s.start or 0, s.stop, s.step or 1) for s in args[0]]
         shaped = [
             r.dimshuffle(["x"] * k + [0] + ["x"] * (ndim - 1 - k)) for k, r in enumerate(ranges)

@@ -256,19 +256,36 @@ def mod_check(x, y):
     return _op("mod")(x, y)
 
 
-def div_proxy(x, y):
-    """x / y; of integers what the flag int_division says: x // y ('int'), x / y, or an error."""
+def _are_whole(x, y):
+    """Whether both are integers; an error where the flag int_division says that this is one."""
     from ..base.config import config
     from ..classes.scalar import IntegerDivisionError
-    from ..handles.variables import as_tensor_variable
 
-    x, y = as_tensor_variable(x), as_tensor_variable(y)
     whole = x.dtype in rules.DISCRETE and y.dtype in rules.DISCRETE
     if whole and config.int_division == "raise":
         raise IntegerDivisionError(
             f"{x.dtype} / {y.dtype} with int_division='raise': write // or true_div"
         )
+    return whole
+
+
+def div_proxy(x, y):
+    """x / y; of integers what the flag int_division says: x // y ('int'), x / y, or an error."""
+    from ..base.config import config
+    from ..handles.variables import as_tensor_variable
+
+    x, y = as_tensor_variable(x), as_tensor_variable(y)
+    whole = _are_whole(x, y)
     return _op("int_div" if whole and config.int_division == "int" else "true_div")(x, y)
+
+
+def divided(x, y):
+    """x / y of Python 3: true_div, or an error of integers with the flag int_division='raise'."""
+    from ..handles.variables import as_tensor_variable
+
+    x, y = as_tensor_variable(x), as_tensor_variable(y)
+    _are_whole(x, y)
+    return _op("true_div")(x, y)
 
 
 def ceil_intdiv(a, b):

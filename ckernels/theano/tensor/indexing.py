@@ -7,11 +7,12 @@ other elements there.
 import numpy as np
 
 from ... import ops
+from ...base.dtypes import is_complex
 from ...base.errors import ArgumentError, IndexOutOfBounds, UsageError
 from ..base.exceptions import RefusedError
 from ..base.names import absent_of as _absent_of
 from ..classes.op import KernelOp
-from ..classes.rules import DISCRETE, upcast
+from ..classes.rules import DISCRETE
 from ..handles.variables import Handle, as_tensor_variable, constant, holds_variables
 
 __all__ = [
@@ -278,10 +279,10 @@ def inc_subtensor(x, y, inplace=False, set_instead_of_inc=False, tolerate_inplac
         from .shaping import addbroadcast
 
         y = addbroadcast(y, *ones)
-    if upcast(x.dtype, y.dtype) != x.dtype:
+    if is_complex(y.dtype) and not is_complex(x.dtype):
         raise UsageError(
-            f"{what}_subtensor: a value of {y.dtype} does not fit into a tensor of {x.dtype} "
-            f"without loss: cast it, as in value.astype({x.dtype!r})"
+            f"{what}_subtensor: a value of {y.dtype} does not fit into a tensor of {x.dtype}: "
+            "write its real or imaginary part"
         )
     apply = x.owner
     if apply is None:

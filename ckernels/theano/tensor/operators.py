@@ -97,7 +97,7 @@ class Operators:
     __add__, __radd__ = _binary("add"), _binary("add", True)
     __sub__, __rsub__ = _binary("sub"), _binary("sub", True)
     __mul__, __rmul__ = _binary("mul"), _binary("mul", True)
-    __truediv__, __rtruediv__ = _binary("true_div"), _binary("true_div", True)
+    __truediv__, __rtruediv__ = _binary("divided"), _binary("divided", True)
     __div__, __rdiv__ = _binary("div_proxy"), _binary("div_proxy", True)
     __floordiv__, __rfloordiv__ = _binary("floor_div"), _binary("floor_div", True)
     __mod__, __rmod__ = _binary("mod_check"), _binary("mod_check", True)

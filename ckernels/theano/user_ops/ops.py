@@ -107,4 +107,27 @@ class OutputGuard(ViewOp):
 deep_copy_op, view_op = DeepCopyOp(), ViewOp()
 
 
+C_CODE = {}  # (function below, type of variables): what was registered  # fmt: skip
+
+
+def _registering(name, what):
+    def register(type, code, version=(), *more, **options):
+        C_CODE[name, type] = (code, version, *more)
+
+    register.__name__ = name
+    register.__doc__ = (
+        f"Note the C that {what} variables of `type` in Theano; here Python does so for types "
+        "of users."
+    )
+    return register
+
+
+register_view_op_c_code = _registering("register_view_op_c_code", "views")
+register_deep_copy_op_c_code = _registering("register_deep_copy_op_c_code", "copies")
+register_shape_c_code = _registering("register_shape_c_code", "asks the shape of")
+register_shape_i_c_code = _registering("register_shape_i_c_code", "asks one size of")
+register_specify_shape_c_code = _registering("register_specify_shape_c_code", "checks the shape of")
+register_rebroadcast_c_code = _registering("register_rebroadcast_c_code", "marks the axes of")
+
+
 __getattr__ = _absent_of("theano.compile.ops")

@@ -23,6 +23,7 @@ from ...base.errors import (
 from ...graph.node import constant, item, make
 from ...graph.op import Op as Row
 from ...graph.walk import rebuild, toposort
+from ..base.exceptions import BadDestroyMap, BadViewMap
 from ..base.utils import MethodNotDefined
 from ..classes.op import Op, run
 from ..graph.apply import Apply
@@ -50,7 +51,8 @@ def noting(memo):
 class Performed:
     """An Op with the types of its outputs, as an attribute of a node.
 
-    way: "c" or "py" for an Op that is to run in C, or by `perform`; None: as it can.
+    way: "c" or "py" for an Op that is to run in C, or by `perform`; None: as it can; "debug": as it
+    can, and what it does to memory is compared with what it declares.
     """
 
     act = None
@@ -83,7 +85,7 @@ class Performed:
     def ready(self):
         """The function of (inputs, storage) that computes; C is compiled now."""
         if self.act is None:
-            self.act = way_of(self.apply, self.way)
+            self.act = way_of(self.apply, None if self.way == "debug" else self.way)
         return self.act
 
     def shapes(self, inputs):
@@ -163,13 +165,13 @@ def _own_thunk(op, apply):
 def prepared(nodes, way=None):
     """The nodes with all users' Ops above them ready to run: their C compiled, errors raised.
 
-    way: "py" puts Ops in their place that run by `perform`.
+    way: "py" and "debug" put Ops in their place that run so.
     """
     found = [n for n in toposort(nodes) if n.op.name in ROWS] if Performed.seen else []
-    if way == "py":
+    if way in ("py", "debug"):
         changed = {}
         for n in found:
-            held = Performed(n.attrs["op"].apply, "py")
+            held = Performed(n.attrs["op"].apply, way)
             changed[n] = make(n.op, n.inputs, {"op": held})
         nodes = rebuild(nodes, changed) if changed else nodes
     else:
@@ -190,6 +192,8 @@ def _run(attrs, *arrays):
     # What computes may write to what it gets, and keep it: it gets copies.
     copied = [_value(np.array(a), x.type) for a, x in zip(arrays, held.apply.inputs, strict=True)]
     (held.act or held.ready())(copied, storage)
+    if held.way == "debug":
+        _look(held.op, arrays, copied, storage)
     found = []
     for cell, (dtype, shape), k in zip(storage, held.types, range(len(storage))):
         value = np.asarray(cell[0])
@@ -207,6 +211,34 @@ def _run(attrs, *arrays):
             )
         found.append(value)
     return tuple(found) if len(found) > 1 else found[0]
+
+
+def _look(op, arrays, given, storage):
+    """BadDestroyMap or BadViewMap where an Op did to memory what it does not declare.
+
+    arrays: its inputs as they were; given: those it got.
+    """
+    destroyed, viewed = getattr(op, "destroy_map", {}), getattr(op, "view_map", {})
+    written = {k for places in destroyed.values() for k in places}
+    for k, (before, after) in enumerate(zip(arrays, given)):
+        after = np.asarray(after)
+        if k not in written and not _same(np.asarray(before), after):
+            raise BadDestroyMap(
+                f"{op} wrote to its input {k}, which its destroy_map {destroyed} does not name"
+            )
+        for place, cell in enumerate(storage):
+            named = [*viewed.get(place, ()), *destroyed.get(place, ())]
+            made = np.asarray(cell[0])
+            if k not in named and made.dtype != object and np.may_share_memory(made, after):
+                raise BadViewMap(
+                    f"output {place} of {op} shares memory with its input {k}, which neither its "
+                    f"view_map {viewed} nor its destroy_map names"
+                )
+
+
+def _same(a, b):
+    """Whether two arrays have one shape and the same bits, NaN included."""
+    return a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
 def _grad(node, g):

@@ -29,7 +29,9 @@ from ...handles.sharedvar import SharedVariable, generic, shared, shared_constru
 __getattr__ = _absent_of(
     "theano.compile",
     {
-        "user_ops.ops": "as_op FromFunctionOp DeepCopyOp deep_copy_op ViewOp view_op",
+        "user_ops.ops": """as_op FromFunctionOp DeepCopyOp deep_copy_op ViewOp view_op
+            register_view_op_c_code register_deep_copy_op_c_code register_shape_c_code
+            register_shape_i_c_code register_specify_shape_c_code register_rebroadcast_c_code""",
         "gradient.builders": "OpFromGraph",
         "compile.maker": "FunctionMaker",
         "compile.profiling": "ProfileStats",
@@ -37,5 +39,6 @@ __getattr__ = _absent_of(
         "modules.tensor": """Shape Shape_i shape shape_i Rebroadcast SpecifyShape
             specify_shape""",
         "rewrites.optdb": "optdb",
+        "graph.apply": "io_connection_pattern",
     },
 )

@@ -72,6 +72,7 @@ _asked = _absent_of(
             tensor_from_scalar""",
         "modules.compile": "function",
         "tensor.raise_op": "Assert",
+        "tensor.io": "load",
         "modules": "gof config printing gradient compile",
     },
 )

@@ -150,6 +150,8 @@ def _conv(
     if not unshared:
         x = _asserted(x, input_shape, "the input")
         w = _asserted(w, filter_shape, "the filters")
+    else:  # their sizes lay out the products, so the graph has to know them
+        x, w = _sized_as(x, input_shape), _sized_as(w, filter_shape)
     options = {
         "input_shape": _hint(input_shape),
         "filter_shape": _hint(filter_shape),
@@ -161,7 +163,22 @@ def _conv(
     }
     if unshared:
         options["unshared"] = True
-    return _apply(f"AbstractConv{n}d", f"conv{n}d", (x, w), **options)
+    kind = AbstractConv2d if n == 2 else AbstractConv3d
+    op = kind(
+        options["input_shape"], options["filter_shape"], border_mode, subsample, bool(filter_flip),
+        dilation, int(num_groups), unshared,
+    )  # fmt: skip
+    return op.applied(_convolution, (x, w), function=f"conv{n}d", options=options)
+
+
+def _sized_as(x, shape):
+    """`x`, of which the graph knows the sizes that `shape` tells; each call checks them."""
+    known = _hint(shape)
+    if known is None or None in known or len(known) != x.ndim:
+        return x
+    from ..shaping import specify_shape
+
+    return specify_shape(x, known)
 
 
 def conv2d(
@@ -382,15 +399,15 @@ def _grad(
             x, y = _asserted(x, top, "the gradient"), _asserted(y, kernel, "the filters")
         else:
             x, y = _asserted(x, image, "the input"), _asserted(y, top, "the gradient")
-    name = f"AbstractConv{n}d_grad{'Inputs' if kind == 'inputs' else 'Weights'}"
-    return KernelOp(
-        _sized,
-        name,
-        function=f"conv{n}d_grad_wrt_{kind}",
-        where=where,
-        target=target,
-        options=tuple(sorted(options.items())),
-    )(x, y, *scalars)
+    shapes = {**hints, where: None if scalars else target}
+    op = GRADIENTS[n, kind](
+        shapes.get("input_shape"), shapes.get("filter_shape"), border_mode, subsample,
+        bool(filter_flip), dilation, int(num_groups), unshared,
+    )  # fmt: skip
+    function = f"conv{n}d_grad_wrt_{kind}"
+    return op.applied(
+        _sized, (x, y, *scalars), function=function, where=where, target=target, options=options
+    )
 
 
 def conv2d_grad_wrt_inputs(
@@ -539,8 +556,8 @@ def conv2d_transpose(
 # --- the classes ------------------------------------------------------------------------------
 
 
-class BaseAbstractConv:
-    """The parameters of a convolution; a call makes a variable."""
+class BaseAbstractConv(KernelOp):
+    """The parameters of a convolution; a call makes a variable, whose op is one of its class."""
 
     n, kind = 2, None
 
@@ -563,6 +580,22 @@ class BaseAbstractConv:
         self.border_mode, self.filter_flip = border_mode, filter_flip
         self.num_groups, self.unshared = num_groups, unshared
         _checked(n, border_mode, self.subsample, self.filter_dilation)
+        KernelOp.__init__(self, None, type(self).__name__)
+
+    def applied(self, build, inputs, options, **attrs):
+        """The variable that this op makes of inputs, by the engine's `build`."""
+        KernelOp.__init__(
+            self, build, type(self).__name__, options=tuple(sorted(options.items())), **attrs
+        )
+        return KernelOp.__call__(self, *inputs)
+
+    def __str__(self):
+        return (
+            f"{self.name}{{convdim={self.n}, border_mode={self.border_mode!r}, "
+            f"subsample={self.subsample}, filter_flip={self.filter_flip}, imshp={self.imshp}, "
+            f"kshp={self.kshp}, filter_dilation={self.filter_dilation}, "
+            f"num_groups={self.num_groups}, unshared={self.unshared}}}"
+        )
 
     @property
     def options(self):
@@ -575,7 +608,8 @@ class BaseAbstractConv:
         }
         return {**found, "unshared": self.unshared} if self.n == 2 else found
 
-    def function(self, name):
+    def of(self, name):
+        """The function of this module for as many axes as this op has."""
         return globals()[name.format(self.n)]
 
 
@@ -583,7 +617,7 @@ class AbstractConv(BaseAbstractConv):
     """The convolution of images by filters."""
 
     def __call__(self, img, kern):
-        return self.function("conv{}d")(
+        return self.of("conv{}d")(
             img, kern, input_shape=self.imshp, filter_shape=self.kshp, **self.options
         )
 
@@ -592,7 +626,7 @@ class AbstractConv_gradInputs(BaseAbstractConv):  # noqa: N801 (Theano's name)
     """The gradient by the images, given filters, the gradient of the result and sizes."""
 
     def __call__(self, kern, topgrad, shape, add_assert_shape=True):
-        return self.function("conv{}d_grad_wrt_inputs")(
+        return self.of("conv{}d_grad_wrt_inputs")(
             topgrad, kern, _last(shape, self.n), filter_shape=self.kshp, **self.options
         )
 
@@ -601,7 +635,7 @@ class AbstractConv_gradWeights(BaseAbstractConv):  # noqa: N801
     """The gradient by the filters, given images, the gradient of the result and sizes."""
 
     def __call__(self, img, topgrad, shape, add_assert_shape=True):
-        return self.function("conv{}d_grad_wrt_weights")(
+        return self.of("conv{}d_grad_wrt_weights")(
             img, topgrad, _last(shape, self.n), input_shape=self.imshp, **self.options
         )
 
@@ -650,6 +684,61 @@ class AbstractConv3d_gradWeights(AbstractConv_gradWeights):  # noqa: N801
 
 
 # --- upsampling -------------------------------------------------------------------------------
+
+
+GRADIENTS = {
+    (2, "inputs"): AbstractConv2d_gradInputs,
+    (3, "inputs"): AbstractConv3d_gradInputs,
+    (2, "weights"): AbstractConv2d_gradWeights,
+    (3, "weights"): AbstractConv3d_gradWeights,
+}
+
+
+# --- by the names of Theano's own C: filters are not flipped --------------------------------------
+
+
+class CorrMM(AbstractConv2d):
+    """The correlation of images (batch, channels, rows, columns) with filters."""
+
+    def __init__(self, border_mode="valid", subsample=(1, 1), filter_dilation=(1, 1), num_groups=1,
+                 unshared=False):  # fmt: skip
+        AbstractConv2d.__init__(
+            self, None, None, border_mode, subsample, False, filter_dilation, num_groups, unshared
+        )
+
+
+class CorrMM_gradWeights(AbstractConv2d_gradWeights):  # noqa: N801
+    """Its gradient by the filters."""
+
+    __init__ = CorrMM.__init__
+
+
+class CorrMM_gradInputs(AbstractConv2d_gradInputs):  # noqa: N801
+    """Its gradient by the images."""
+
+    __init__ = CorrMM.__init__
+
+
+class Corr3dMM(AbstractConv3d):
+    """The correlation of volumes with filters."""
+
+    def __init__(self, border_mode="valid", subsample=(1, 1, 1), filter_dilation=(1, 1, 1),
+                 num_groups=1):  # fmt: skip
+        AbstractConv3d.__init__(
+            self, None, None, border_mode, subsample, False, filter_dilation, num_groups
+        )
+
+
+class Corr3dMM_gradWeights(AbstractConv3d_gradWeights):  # noqa: N801
+    """Its gradient by the filters."""
+
+    __init__ = Corr3dMM.__init__
+
+
+class Corr3dMM_gradInputs(AbstractConv3d_gradInputs):  # noqa: N801
+    """Its gradient by the volumes."""
+
+    __init__ = Corr3dMM.__init__
 
 
 def bilinear_kernel_1D(ratio, normalize=True):  # noqa: N802 (Theano's name)

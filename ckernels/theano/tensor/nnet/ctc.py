@@ -15,11 +15,16 @@ def _cost(activations, labels, lengths):
     return own.ctc(Tensor(activations), Tensor(labels), Tensor(lengths)).node
 
 
+class ConnectionistTemporalClassification(KernelOp):
+    """The op of `ctc`. compute_grad is accepted: what nobody asks for is not computed."""
+
+    def __init__(self, compute_grad=True):
+        KernelOp.__init__(self, _cost, "ConnectionistTemporalClassification")
+
+
 def ctc(activations, labels, input_lengths):
     """The CTC cost of activations (time, batch, classes); labels (batch, length), -1 for none."""
-    return KernelOp(_cost, "ConnectionistTemporalClassification")(
-        activations, labels, input_lengths
-    )
+    return ConnectionistTemporalClassification()(activations, labels, input_lengths)
 
 
 __getattr__ = _absent_of("theano.tensor.nnet.ctc")
