@@ -6,7 +6,7 @@ from functools import wraps
 import numpy as np
 
 from ..base.config import config
-from ..gradient.functions import verify_grad as _verify_grad
+from ..gradient.verify import verify_grad as _verify_grad
 from .function import function
 from .mode import get_default_mode
 

@@ -189,6 +189,8 @@ def check_conv_gradinputs_shape(
     True
     """
     image_shape, kernel_shape = _sizes(image_shape), _sizes(kernel_shape)
+    if any(isinstance(s, numbers.Integral) and s < 0 for s in output_shape):
+        return False  # no result has such a size
     output_shape = _sizes(output_shape)
     if not len(image_shape) == len(kernel_shape) == len(output_shape):
         return False

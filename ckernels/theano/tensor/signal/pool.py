@@ -8,6 +8,7 @@ from ...base.names import absent_of as _absent_of
 from ...classes.op import KernelOp
 from ...handles.variables import Handle, as_tensor_variable
 from ...images import signal as own
+from .variable_pool import VariablePool
 
 
 def _ints(value, n):
@@ -96,10 +97,8 @@ def _pool(n, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
             "or 'average_exc_pad'"
         )
     if any(map(_unknown, (ws, stride, pad))):
-        from .variable_pool import VariablePool
-
         stride = ws if stride is None else stride
-        return VariablePool(n, bool(ignore_border), mode)(input, ws, stride, pad)
+        return VariablePool(n, bool(ignore_border), mode, _pool)(input, ws, stride, pad)
     pad = _ints(pad, n) or (0,) * n
     if any(pad) and not ignore_border:
         raise NotSupported(f"pad {pad} needs ignore_border=True")

@@ -17,8 +17,9 @@ class VariablePool(Op):
 
     __props__ = ("n", "ignore_border", "mode")
 
-    def __init__(self, n, ignore_border, mode):
-        self.n, self.ignore_border, self.mode = n, ignore_border, mode
+    def __init__(self, n, ignore_border, mode, fixed):
+        """fixed: the pooling by windows of known sizes."""
+        self.n, self.ignore_border, self.mode, self.fixed = n, ignore_border, mode, fixed
 
     def make_node(self, x, *sizes):
         x, sizes = as_tensor_variable(x), [as_tensor_variable(s) for s in sizes]
@@ -74,10 +75,9 @@ def _made(pool, sizes, dtype, ndim):
     """(function of an image, function of image and gradient) for windows of known sizes."""
     from ...compile.function import function
     from ...gradient.functions import grad
-    from .pool import _pool
 
     kind = TensorType(dtype, (False,) * ndim)
     x, g = kind(), kind()
     ws, stride, pad = sizes
-    y = _pool(pool.n, x, ws, pool.ignore_border, stride, pad, pool.mode, None, None, None)
+    y = pool.fixed(pool.n, x, ws, pool.ignore_border, stride, pad, pool.mode, None, None, None)
     return function([x], y), function([x, g], grad(None, x, known_grads={y: g}))
