@@ -192,6 +192,7 @@ def test_shape_helpers():
     assert nnet.check_conv_gradinputs_shape(*shapes, "valid", (2,))
     assert not nnet.check_conv_gradinputs_shape(*shapes[:2], (2, 7, 4), "valid", (2,))
     assert not nnet.check_conv_gradinputs_shape(*shapes[:2], (2, 6, 3), "valid", (2,))
+    assert not nnet.check_conv_gradinputs_shape(*shapes[:2], (2, 7, -1), "valid", (2,))
     assert nnet.check_conv_gradinputs_shape((2, 3, None), (7, 3, 4), (2, 7, 9), "valid", (2,))
     assert nnet.border_mode_to_pad("full", 2, (3, 4)) == ((2, 2), (3, 3))
     assert nnet.border_mode_to_pad(2, 3, (1, 2, 3)) == ((2, 2),) * 3
