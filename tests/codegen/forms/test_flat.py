@@ -87,3 +87,23 @@ def test_blocks_are_asked_where_that_is_cheap(build, asks):
     texts = [emit(k)[1] for k in kernels]
     assert any("ck_near_" in text for text in texts) == asks
     assert any("int large = 0;" in text for text in texts) == asks
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_powers_of_an_exponent_per_row_are_those_of_one_per_element(dtype):
+    """Signs, zeros, infinities and what has no power, where conditions on y alone are masks."""
+    odd = 2**24 - 1 if dtype == "float32" else 2**53 - 1
+    edges = [0, 1, 2, 3, 0.5, 1.5, np.inf, 1e30, 1e-40, odd, 2 * odd]
+    v = np.array([*edges, *(-e for e in edges), -0.0, np.nan], dtype)
+    x, y = K.placeholder((None, None), dtype=dtype), K.placeholder((None, 1), dtype=dtype)
+    z = K.placeholder((None, None), dtype=dtype)
+    bases, exponents = (np.ascontiguousarray(a) for a in np.meshgrid(v, v))
+    with np.errstate(all="ignore"):
+        wanted = bases**exponents
+    for got in (
+        K.function([x, y], x**y)(bases, exponents[:, :1]),
+        K.function([x, z], x**z)(bases, exponents),
+    ):
+        np.testing.assert_allclose(got, wanted, rtol=1e-5)
+        sure = ~np.isnan(wanted)
+        np.testing.assert_array_equal(np.signbit(got)[sure], np.signbit(wanted)[sure])
