@@ -11,7 +11,7 @@ from benchmarks.breadth import measure as breadth
 from benchmarks.breadth import registry
 from benchmarks.breadth import report as breadth_page
 from benchmarks.matrix import __main__ as matrix
-from benchmarks.matrix import layouts, measure, operations
+from benchmarks.matrix import layouts, measure, operations, reasons
 
 ALONE = ("threads, heavy f32 1e7", "size")  # ckernels beside itself, megabytes
 
@@ -80,6 +80,18 @@ def test_the_page_lists_what_is_behind():
     text = matrix.page(found, 1)
     assert text.startswith("3 cells, 1 thread: 0.98x") and "1 behind" in text
     assert text.count("| add |") == 1 and "| add | tiny | float32 | 0.25x |" in text
+    assert text.endswith("| 1 |") and "both wait for memory" in text
+
+
+def test_a_cell_that_is_behind_has_a_reason_or_says_that_it_has_none():
+    assert reasons.reason(("sin", "flat", "float32")).startswith("Our functions")
+    assert reasons.reason(("sin", "unaligned", "float32")).startswith("Kernels read aligned")
+    assert reasons.reason(("mod", "flat", "int32")) == reasons.UNKNOWN
+    names = [*operations.OPERATIONS]
+    for patterns in zip(*[row[:3] for row in reasons.REASONS]):  # each row names what there is
+        kinds = names if "sort" in patterns else [*layouts.LAYOUTS, *operations.ALL]
+        for one in "|".join(patterns).split("|"):
+            assert any(reasons.fits(name, one) for name in kinds), one
 
 
 # ---- the hundred programs ----

@@ -12,10 +12,12 @@ import os
 import sys
 
 import ckernels as K
+from benchmarks.load import Watch
 
 from . import measure
 from .layouts import LAYOUTS
 from .operations import ALL, OPERATIONS
+from .reasons import reason
 
 BEHIND = 1.1
 
@@ -43,15 +45,24 @@ def page(found, threads):
         f"{len(told)} cells, {threads} thread{'s' * (threads > 1)}: {mean(told.values()):.2f}x the "
         f"best peer in the geometric mean; {len(late)} behind by more than {BEHIND}x",
         "",
+        "| layout | beside the best |",
+        "| --- | --- |",
         *(
             f"| {layout} | {mean([r for c, r in told.items() if c[1] == layout]):.2f}x |"
             for layout in dict.fromkeys(cell[1] for cell in told)
         ),
         "",
     ]
-    for r, cell in late:
+    why = [reason(cell) for _, cell in late]
+    causes = sorted(dict.fromkeys(why), key=lambda text: -why.count(text))
+    lines += [f"{k}. {text} {why.count(text)} cells." for k, text in enumerate(causes, 1)]
+    if late:
+        lines += ["", "| operation | layout | dtype | beside the best | times | reason |"]
+        lines += ["| --- | --- | --- | --- | --- | --- |"]
+    for (r, cell), text in zip(late, why):
         times = ", ".join(f"{name} {1e6 * t:.1f}" for name, t in found[cell].items())
-        lines.append(f"| {' | '.join(cell)} | {r:.2f}x | {times} us |")
+        number = causes.index(text) + 1
+        lines.append(f"| {' | '.join(cell)} | {r:.2f}x | {times} us | {number} |")
     return "\n".join(lines)
 
 
@@ -66,7 +77,7 @@ def main(argv=None):
     args = parser.parse_args(argv)
     K.set_num_threads(args.threads)
     place = os.path.join(os.path.dirname(__file__), f"results-{args.threads}.json")
-    found = {}
+    found, watch = {}, Watch(os.getpid())
     operations = [OPERATIONS[n] for n in chosen(OPERATIONS, args.only)]
     every = measure.cells(operations, chosen(LAYOUTS, args.layouts), chosen(ALL, args.dtypes))
     late = late_of(place) if args.again else None
@@ -76,14 +87,27 @@ def main(argv=None):
             found[cell] = measure.measured(op, layout, dtype, args.peers.split(","), args.threads)
             print(f"\r{len(found)} cells", end="", file=sys.stderr)
     print(file=sys.stderr)
-    text = page(found, args.threads)
-    print(text)
+    print(page(found, args.threads))
     if args.write:
-        with open(place, "w") as f:
-            json.dump([[*cell, best] for cell, best in found.items()], f)
-        with open(place.replace(".json", ".md"), "w") as f:
-            f.write(text + "\n")
+        written(place, found, args.threads, note_on(watch.others()))
     return 0
+
+
+def note_on(others):
+    """What the page says of the cores that other processes used meanwhile."""
+    care = "; times of short cells are to be read with care" if others > 0.15 else ""
+    return f"Other processes used {others:.1f} cores meanwhile{care}."
+
+
+def written(place, found, threads, note):
+    """The numbers, to three digits, and the page as files."""
+    found = {c: {n: float(f"{t:.3g}") for n, t in best.items()} for c, best in found.items()}
+    with open(place, "w") as f:
+        rows = (json.dumps([*cell, best]) for cell, best in found.items())
+        f.write("[\n" + ",\n".join(rows) + "\n]\n")
+    head = ["# The matrix", "", "Written by `python -m benchmarks.matrix --write`.", note]
+    with open(place.replace(".json", ".md"), "w") as f:
+        f.write("\n".join([*head, "", page(found, threads), ""]))
 
 
 def late_of(place):

@@ -1,0 +1,53 @@
+"""Why cells are behind: the first row of REASONS that fits a cell gives what is known of its cause.
+
+A row is (operations, layouts, dtypes, reason), patterns with | between. What fits no row was not
+looked into, and the page says so. Nothing is measured here.
+"""
+
+import fnmatch
+
+FUNCTIONS = (
+    "sin|cos|tan|arc*|sinh|cosh|tanh|exp*|log|log1p|log2|log10|pow|logaddexp|softmax|logsumexp"
+)
+MOVED = "copy|reverse|transpose|concatenate*|stack|roll|slice|cast*"
+PLAIN = (
+    "add*|sub|mul|true_div|neg|abs|square|ceil|floor|trunc|round|sign|maximum*|minimum*|clip|where|"
+    "equal|not_equal|less*|greater*|logical*|is*|deg2rad|rad2deg"
+)
+SUPPOSED = "Supposed, not measured: "
+REASONS = (
+    ("*", "unaligned", "*", "Kernels read aligned elements: such an operand is copied first, which "
+     "costs one more pass than NumPy's buffers."),
+    (FUNCTIONS, "*", "float*", "Our functions are within 0.5 to 2.2 ulp; NumPy's on AVX-512 are "
+     "those of SVML, within 4. Of floats, sin, cos, tan and pow are computed in double."),
+    ("repeat*|tile", "*", "*", "Short rows are laid out in a buffer, bytes one by one, and "
+     "copied from there; NumPy copies each with one memcpy of known length."),
+    ("argmax*|argmin*", "*", "*", SUPPOSED + "the place is kept beside each maximum in a wider "
+     "type, or a reversed row is turned first, where NumPy looks for a block and then in it."),
+    ("any*|all*", "*", "bool", "Truth values that do not lie side by side, or in few rows over "
+     "long columns: every one is looked at, or a block of 1,024 before one is asked."),
+    ("max*|min*|sum*|prod*", "one row|first axis 3", "*", "A strip of columns has its accumulators "
+     "in memory, which long columns of 1 or 3 rows load and store."),
+    ("max*|min*", "*", "float64", SUPPOSED + "NaN is kept apart from the maximum, one more "
+     "comparison for each vector."),
+    ("mod|floor_div", "*", "int64", SUPPOSED + "64-bit quotients have no vectors; ours asks for "
+     "0 and the least number besides."),
+    ("sort", "*", "*", "NumPy's sorts, called row by row; the rest is one copy beside them."),
+    ("transpose", "*", "*", "The transposed of one row, or of rows of 3 to 32, of an open shape is "
+     "copied by the tiles of a matrix."),
+    (f"{MOVED}|{PLAIN}|sum*|prod*|mean*|max*|min*", "*", "*", SUPPOSED + "both wait for memory or "
+     "for fresh pages: such cells change sides from run to run."),
+)  # fmt: skip
+UNKNOWN = "Not looked into."
+
+
+def reason(cell):
+    """What is known of why a cell (operation, layout, dtype) is behind."""
+    for *patterns, found in REASONS:
+        if all(fits(name, pattern) for name, pattern in zip(cell, patterns)):
+            return found
+    return UNKNOWN
+
+
+def fits(name, pattern):
+    return any(fnmatch.fnmatchcase(name, one) for one in pattern.split("|"))
