@@ -9,22 +9,17 @@ from ..codegen.bands import Bands
 from ..codegen.dims import LaunchDims
 from ..codegen.ir import Kernel
 from ..graph.sizes import Size
+from ..schedule.follow import (
+    FEW_CHUNKS,
+    NO_KERNEL,
+    NO_ROW_LOOP,
+    NOTHING_SHARED,
+    OTHER_ROWS,
+    OVERWRITTEN,
+)
 from .instructions import KERNEL
 
 LEAST_CHUNKS = 32  # as many threads then have work, as they would have in the rows alone
-
-
-def banded(instructions, refused=frozenset()):
-    """`instructions` with such neighbours as one; refused: keys of kernels that cannot be had."""
-    made = []
-    for instr in instructions:
-        if made and joins(made[-1], instr):
-            both = joined(made[-1], instr)
-            if both.kernel.key() not in refused:
-                made[-1] = both
-                continue
-        made.append(instr)
-    return made
 
 
 def joined(rows, sums):
@@ -43,25 +38,30 @@ def joined(rows, sums):
     )
 
 
-def joins(rows, sums):
-    """Whether a band of the sums needs no other rows than those of the band.
+def why_apart(rows, sums, refused=frozenset()):
+    """The Reason why they cannot be one, or None; refused: keys of kernels that cannot be had.
 
-    The sums may read what the rows read; of what the rows write only row r for row r.
+    A band of the sums may need no other rows than those of the band: of what the rows read any, of
+    what they write only row r for row r.
     """
     if not (of_form(rows, "rows", outer=1, runs=0) and of_form(sums, "column_chunks", 0, 1)):
-        return False
+        return NO_ROW_LOOP
     if sums.n < LEAST_CHUNKS:
-        return False
-    if not equal(rows.n, sums.dims[1]) or {*rows.reads, *rows.writes} & {*sums.writes}:
-        return False
-    if not {*rows.reads, *rows.writes} & {*sums.reads}:
-        return False
+        return FEW_CHUNKS
+    read, written = {*rows.reads, *rows.writes}, {*sums.writes}
+    if not equal(rows.n, LaunchDims.read(sums.kernel, sums.dims).runs[0]):
+        return OTHER_ROWS
+    if read & written:
+        return OVERWRITTEN
+    if not read & {*sums.reads}:
+        return NOTHING_SHARED
     made = [w for w in walks(rows) if w.role == "out"]
-    return all(
-        any(same_row(w, r, equal(rows.dims[0], sums.dims[0])) for w in made)
-        for r in walks(sums)
-        if r.role == "in" and r.pointer[0] in rows.writes
-    )
+    as_long = equal(rows.dims[0], sums.dims[0])
+    for r in walks(sums):
+        if r.role == "in" and r.pointer[0] in rows.writes:
+            if not any(same_row(w, r, as_long) for w in made):
+                return OTHER_ROWS
+    return NO_KERNEL if joined(rows, sums).kernel.key() in refused else None
 
 
 def of_form(instr, form, outer, runs):

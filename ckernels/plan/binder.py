@@ -7,15 +7,13 @@ not compiled here, and intermediates get their place in memory.py.
 """
 
 import copy
-import heapq
 import itertools
 from dataclasses import replace
 
 from .. import compiler
 from ..base import dtypes
 from ..base.errors import CompilerMissing
-from ..codegen.dims import LaunchDims
-from ..codegen.layout import as_pairs, contiguous_strides, fresh, part_of_pairs, view
+from ..codegen.layout import as_pairs, fresh, part_of_pairs, view
 from ..codegen.lower import Lowering
 from ..graph.folding import of_sizes
 from ..graph.node import make
@@ -24,72 +22,22 @@ from ..graph.shapes import product
 from ..graph.sizes import Size, bare, greatest, sizes_in, value_of
 from ..graph.walk import consumers, rebuild
 from ..schedule.cost import least_units
-from ..schedule.fuse import fuse, fusible
+from ..schedule.follow import COPIED
+from ..schedule.fuse import fuse
 from ..schedule.group import Group
+from ..schedule.order import Order, units_of
 from ..schedule.split import split
-from . import native, scan  # noqa: F401  (scan: its lowerings)
+from . import bands, epilogue, native, scan  # noqa: F401  (scan: its lowerings)
 from .gemm import Products
-from .instructions import GEMM, KERNEL, PYCALL, Instruction, record_of, words
+from .instructions import KERNEL, PYCALL, Instruction
 from .lowerings.movement import lies_in, narrow, part, without
 from .orders import Orders
 from .partial import PartialUpdates, partial_updates
-from .records import GemmDims, WindowDims
 from .stores import Stores, added_first, key_of
 from .template import OracleCall, SizedConstant
 
 JOINED = ("concatenate", "set_slice", "complex_of")  # others may write parts of them before
 RESHAPES, LOWERINGS = having("reshapes"), rules("lowering")
-
-
-class Unit:
-    """A group, or a single node, waiting to be scheduled."""
-
-    def __init__(self, nodes, group=None):
-        self.nodes, self.group = nodes, group
-        self.needs, self.reads = set(), []  # reads: nodes (views included) whose memory it reads
-        self.waits, self.done = 0, False  # for how many of them; whether it is emitted
-
-
-ENDS = 3  # units from the last one of a path: a product, Adam's two means, the new weights
-
-
-class Queue:
-    """Units in order: the first of those whose producers are all done comes next.
-
-    Before them all come the ends of paths, nearest to the end first: they write results of the
-    call, which need no memory of the arena, and read what may then be given to others (gradients of
-    weights and updates, which the walk over a graph meets after the way back through all layers).
-    """
-
-    def __init__(self, units):
-        self.users = {unit: [] for unit in units}
-        for unit in units:
-            unit.waits = len(unit.needs)
-            for producer in unit.needs:
-                self.users[producer].append(unit)
-        left = {}  # how many units follow a unit on the longest path
-        for unit in reversed(units):
-            left[unit] = 1 + max((left.get(user, ENDS) for user in self.users[unit]), default=-1)
-        self.place = {unit: (min(left[unit], ENDS + 1), k) for k, unit in enumerate(units)}
-        self.units = units
-        self.ready = [self.place[unit] for unit in units if not unit.waits]
-        heapq.heapify(self.ready)
-
-    def first(self):
-        return self.units[self.ready[0][1]]
-
-    def finish(self, unit):
-        """`unit` has its instructions: what waited for it alone is ready."""
-        unit.done = True
-        for user in self.users[unit]:
-            user.waits -= 1
-            if not user.waits:
-                heapq.heappush(self.ready, self.place[user])
-        while self.ready and self.units[self.ready[0][1]].done:
-            heapq.heappop(self.ready)
-
-    def empty(self):
-        return all(unit.done for unit in self.units)
 
 
 def ready(roots):
@@ -116,6 +64,7 @@ class Binder(Products):
         self.built = {}  # loops lowered so far: see Lowering
         self.schedules = []  # of this graph and of all bodies inside of it
         self.variables, self.c_order = variables, c_order
+        self.bands = True  # whether sums may run on rows of loops
         self.begin(
             [
                 *((("out", i), n) for i, n in enumerate(outputs)),
@@ -126,8 +75,9 @@ class Binder(Products):
     def begin(self, ends):
         """Take up a graph: `ends` are (buffer, the node whose value it shall hold)."""
         self.ends, roots = ends, [root for _, root in ends]
-        self.schedules.append(fuse(roots, compiler.ready_made()))
-        self.order, self.home = self.schedules[-1]
+        self.schedule = fuse(roots, compiler.ready_made())
+        self.schedules.append(self.schedule)
+        self.order, self.home = self.schedule
         self.planes = native.in_planes(self.order, roots)
         self.orders = self.find_orders()
         self.partial = partial_updates(self.order, ends, () if self.outer else self.variables)
@@ -160,71 +110,6 @@ class Binder(Products):
         made.layouts.update((node.uid, layout) for node, layout in given.items())
         made.states = dict(states)
         return made
-
-    # ---- what must lie in memory --------------------------------------------------------------
-
-    def reads_of(self, unit):
-        """Nodes (views included) whose memory a unit reads."""
-        if unit.group is None:
-            return list(unit.nodes[0].inputs)
-        maps, reads = unit.group.maps, unit.group.reads
-        return [
-            operand
-            for node in unit.nodes
-            for operand, _, base, _ in reads[node.uid]
-            if base.uid not in maps
-        ]
-
-    def units(self):
-        """All units, with the producers each one needs."""
-        made, units = {}, []
-        for node in self.order:
-            if node.op.kind in ("leaf", "movement") or node.op.name == "item":
-                continue
-            if node.uid in self.home:
-                for group in self.home[node.uid]:
-                    if id(group) not in made:
-                        made[id(group)] = Unit(group.nodes, group)
-                        units.append(made[id(group)])
-            else:
-                made[node.uid] = Unit([node])
-                units.append(made[node.uid])
-        self.stored = set()
-        for unit in units:
-            unit.reads = self.reads_of(unit)
-            for read in unit.reads:
-                self.mark(read)
-        for _, root in self.ends:
-            self.mark(root)
-        producer = {}
-        for unit in units:
-            for node in unit.nodes:
-                if unit.group is None or self.home[node.uid][0] is unit.group:
-                    producer[node.uid] = unit
-        for unit in units:
-            for read in unit.reads:
-                base = self.base(read)
-                if base.uid in producer:
-                    unit.needs.add(producer[base.uid])
-            unit.needs.discard(unit)
-        return [u for u in units if self.useful(u)]
-
-    def useful(self, unit):
-        return unit.group is None or any(
-            n.uid in self.stored and self.home[n.uid][0] is unit.group for n in unit.nodes
-        )
-
-    @staticmethod
-    def base(node):
-        """The node whose memory a view shows."""
-        while node.op.kind == "movement" or node.op.name == "item":
-            node = node.inputs[0]
-        return node
-
-    def mark(self, node):
-        base = self.base(node)
-        if fusible(base):
-            self.stored.add(base.uid)
 
     # ---- buffers ------------------------------------------------------------------------------
 
@@ -470,27 +355,28 @@ class Binder(Products):
 
     def run(self):
         """All instructions in order; buffers named, arena not yet placed."""
-        units, last_ones = self.units(), PartialUpdates(self, self.partial)
+        units, self.stored = units_of(self.schedule, [root for _, root in self.ends])
+        last_ones = PartialUpdates(self, self.partial)
         self.assign_roots()
         self.assign_parts()
         self.assign_stores(units)
-        queue = Queue(units)
-        while queue.ready:
-            unit = queue.first()
+        order = Order(units)
+        while order.ready:
+            unit = order.first()
             if unit.nodes[0].uid in last_ones.nodes:
-                queue.finish(unit)
+                order.finish(unit)
                 continue
             instr = self.emit_unit(unit)
-            queue.finish(unit)
+            order.finish(unit)
             last = self.instructions[-1] if self.instructions else None
-            if isinstance(instr, Instruction) and instr.rows and instr is last:
-                self.attach_epilogue(unit, instr, queue)
-        assert queue.empty(), "the fused graph has a cycle"
+            if isinstance(instr, Instruction) and instr is last:
+                self.follow(unit, instr, order)
+        assert order.empty(), "the fused graph has a cycle"
         for buffer, root in self.copies:
-            order = self.orders.result(root)
+            axes = self.orders.result(root)
             if root.op.name == "reshape" and root.uid not in self.layouts:
-                root, order = self.uncopied(root), None
-            self.copy(self.layout(root), fresh(buffer, root.shape, root.dtype, order))
+                root, axes = self.uncopied(root), None
+            self.copy(self.layout(root), fresh(buffer, root.shape, root.dtype, axes))
         last_ones.emit({i: ("cell", self.cells[self.variables[i].uid]) for i in self.partial})
         return self.instructions
 
@@ -499,60 +385,35 @@ class Binder(Products):
         x = node.inputs[0]
         return node if view(node, self.layout(x)) else x
 
-    def attach_epilogue(self, unit, gemm, queue):
-        """Run the loop that reads this product panel by panel, while the panel is in cache."""
-        for other in queue.users[unit]:
-            if other.waits or other.group is None or other.done:
-                continue
-            before = len(self.instructions)
-            instr = self.emit_group(other)
-            queue.finish(other)
-            if instr and len(self.instructions) == before + 1 and self.fits(gemm, instr):
-                self.instructions.pop()
-                gemm.kernel, gemm.ns = instr.kernel, gemm.ns + instr.ns
-                gemm.work = gemm.work + instr.work
-                gemm.pointers = gemm.pointers + instr.pointers
-                kind = GemmDims if gemm.kind == GEMM else WindowDims
-                record = record_of(kind, gemm.dims).but(unit=instr.n // gemm.rows)
-                gemm.dims = words(record) + instr.dims
-                gemm.inplace = [p for p in instr.inplace if p[1] not in gemm.reads]
-                gemm.reads = gemm.reads + [r for r in instr.reads if r not in gemm.writes]
-                gemm.writes = gemm.writes + instr.writes
-                gemm.name += " then " + instr.name
-                gemm.nodes = gemm.nodes + instr.nodes
+    def follow(self, unit, first, order):
+        """Run on rows of what was just made the loop that the order has for that, if it may."""
+        of_product = bool(first.rows)
+        if of_product:
+            found, ways = order.on_product(unit, self.schedule), epilogue
+        elif self.bands and self.outer is None:
+            found, ways = order.on_rows(unit), bands
+        else:
             return
-
-    @staticmethod
-    def fits(gemm, instr):
-        """Whether a kernel walks the rows of C in order, so that panels of it are panels of C."""
-        rows, n, c = gemm.rows, gemm.columns, gemm.writes[0]
-        kernel, dims = instr.kernel, LaunchDims.read(instr.kernel, instr.dims)
-        if kernel.form == "flat":
-            if instr.n != rows * n:
-                return False
-        elif kernel.form == "rows":
-            if instr.n != rows or dims.n != n or kernel.runs:
-                return False
-        elif kernel.form != "columns" or kernel.outer or kernel.runs != 1:
-            return False  # columns: the rows of C side by side, each read along its run
-        sizes = dims.outer + ((dims.n,) if kernel.form == "flat" else ())
-        want = contiguous_strides(sizes)
-        if kernel.form == "rows":
-            want = tuple(s * n for s in want)
-        pointers, seen = iter(instr.pointers), False
-        for op, (inner, far, run) in zip(kernel.operands, dims.steps):
-            if op.role == "index":
-                continue
-            buffer, offset = next(pointers)
-            if buffer == c:
-                if kernel.form == "columns":
-                    inner, far, want, sizes = run[0], (inner,), (n,), (rows,)
-                got = far + ((inner,) if kernel.form == "flat" else ())
-                sizes_ok = all(g == w or s == 1 for g, w, s in zip(got, want, sizes))
-                if offset or inner != 1 or not sizes_ok:
-                    return False
-                seen = True
-        return seen and (kernel.form != "columns" or (dims.n, *dims.runs) == (rows, n))
+        if found is None:
+            return
+        before = len(self.instructions)
+        loop = self.emit_group(found)
+        order.finish(found)
+        if loop is None or not loop.n:
+            return
+        alone = len(self.instructions) == before + 1
+        reason = None if alone else COPIED(unit.nodes[0])
+        if of_product:  # what the graph says comes first
+            reason = self.schedule.on_rows(unit.nodes[0], found.group) or reason
+        reason = reason or ways.why_apart(first, loop, self.refused)
+        if of_product:
+            order.settle(unit, found, reason, self.schedule)
+        elif reason is not None and alone:
+            self.schedule.note_band(unit.group, found.group, reason)
+        if reason is None:
+            self.instructions[-2:] = [ways.joined(first, loop)]
+        else:
+            self.follow(found, loop, order)
 
 
 def bare_node(node):

@@ -145,11 +145,8 @@ def schedule(draft):
 
 def lower(draft):
     """Groups become kernels, all else other instructions, in an order; buffers have names."""
-    from .bands import banded  # start-up
-
+    draft.binder.bands = draft.bands
     draft.instructions = draft.binder.run()
-    if draft.bands:
-        draft.instructions = banded(draft.instructions, draft.refused)
 
 
 def compile_kernels(draft):

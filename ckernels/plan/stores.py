@@ -13,6 +13,7 @@ from ..graph.node import make
 from ..graph.sizes import indices
 from ..graph.walk import consumers
 from ..ops.scan import ScanSignature
+from ..schedule.group import base
 
 STORES = ("set_slice", "inc_slice", "advanced_set", "advanced_inc")
 
@@ -114,8 +115,8 @@ class Stores:
         self.binder, self.units = binder, units
         self.users = consumers(binder.order)
         self.last = {n.uid: n for chain in binder.partial.values() for n in chain}  # of variables
-        self.kept = {binder.base(root).uid for _, root in binder.ends}
-        self.kept |= {binder.base(x).uid for n in self.last.values() for x in n.inputs}
+        self.kept = {base(root).uid for _, root in binder.ends}
+        self.kept |= {base(x).uid for n in self.last.values() for x in n.inputs}
         self.named = {root.uid for _, root in binder.ends}
         self.unit_of, self.readers = {}, {}
         for unit in units:
@@ -123,7 +124,7 @@ class Stores:
                 if unit.group is None or binder.home[node.uid][0] is unit.group:
                     self.unit_of[node.uid] = unit
             for read in unit.reads:
-                self.readers.setdefault(binder.base(read).uid, []).append(unit)
+                self.readers.setdefault(base(read).uid, []).append(unit)
         self.done = set()
         self.late = {}  # unit: the stores that it writes, or may write, in place
         self.sources, self.elsewhere = {}, set()
@@ -170,12 +171,12 @@ class Stores:
 
     def is_kept(self, x):
         """Whether a result shows `x`, or a view of it."""
-        return self.binder.base(x).uid in self.kept
+        return base(x).uid in self.kept
 
     def read_once(self, node, x):
         """Whether just one operand of a scan or branch shows `x`."""
-        base = self.binder.base(x)
-        return sum(self.binder.base(i) is base for i in node.inputs) == 1
+        source = base(x)
+        return sum(base(i) is source for i in node.inputs) == 1
 
     # ---- what is computed only to be stored -----------------------------------------------------
 
@@ -199,14 +200,14 @@ class Stores:
         """Whether a loop nest reads of what the store changes only the element that it makes."""
         x, (y, _), group = store.inputs[0], self.sources[store.uid], unit.group
         for node in unit.nodes:
-            for operand, _, base, want in group.reads[node.uid]:
-                if base.uid in group.maps or self.binder.base(operand) is not x:
+            for operand, _, source, want in group.reads[node.uid]:
+                if source.uid in group.maps or base(operand) is not x:
                     continue
                 if (
                     group.reduced
-                    or base.op.name != "slice"
-                    or base.inputs[0] is not x
-                    or not same_part(base, store)
+                    or source.op.name != "slice"
+                    or source.inputs[0] is not x
+                    or not same_part(source, store)
                     or wide(want) != wide(group.maps[y.uid])
                 ):
                     return False
@@ -256,7 +257,7 @@ class Stores:
         return unit is own or self.aligned(unit, store)
 
     def readers_of(self, x):
-        return self.readers.get(self.binder.base(x).uid, ())
+        return self.readers.get(base(x).uid, ())
 
     def decide(self, unit):
         for store in self.late[unit]:

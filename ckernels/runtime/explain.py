@@ -1,15 +1,14 @@
 """`f.explain()`: what each instruction of a plan computes, what it reads from others, and why.
 
 Plans the graph once more for the shapes of the last call, because plans do not keep their nodes.
-The reasons are those of the scheduler (schedule/reasons.py), and why the loop that reads a product
-does not run on its rows is read off the instructions; nothing is decided here.
+The reasons are those of the scheduler (schedule/reasons.py); nothing is decided here.
 """
 
 from ..graph.printing import location
 from ..plan.concrete import concretise
 from ..plan.instructions import flatten
 from ..schedule.group import AXIS_VIEWS
-from ..schedule.legal import APART, whole
+from ..schedule.legal import whole
 from .program import show_assumption
 
 INDENT = "      "
@@ -28,7 +27,7 @@ def explain(program, rewrites=False):
     for k, instr in enumerate(instructions):
         lines.append(f"{k}: {'  ' * instr.depth}{instr.name}")
         lines += [INDENT + line for line in computed(instr)]
-        lines += [INDENT + line for line in read(instr, k, schedules, made, instructions)]
+        lines += [INDENT + line for line in read(instr, k, schedules, made)]
         lines += [INDENT + line for line in others.get(k, ())]
     lines += stored_scores(program)
     lines += [f"assumes {show_assumption(*row)}" for row in program.assumptions]
@@ -43,7 +42,7 @@ def computed(instr):
     return [f"{where}: {', '.join(names)}" for where, names in found.items() if where]
 
 
-def read(instr, at, schedules, made, instructions):
+def read(instr, at, schedules, made):
     """One line for each value of another instruction that this one reads: which, and why."""
     mine, found = {n.uid for n in instr.nodes}, {}
     for node in instr.nodes:
@@ -55,40 +54,19 @@ def read(instr, at, schedules, made, instructions):
                 x = x.inputs[0]
             if x.uid in mine or x.op.kind == "leaf" or made.get(x.uid, at) == at:
                 continue
-            reason = reason or why(x, node, mine, schedules)
-            if reason is APART["gemm"]:
-                reason = beside_product(made[x.uid], instr, at, made, instructions)
+            reason = why(x, node, mine, schedules, reason)
             found[f"reads {x.op.name} of {made[x.uid]}: {reason}"] = None
     return list(found)
 
 
-def beside_product(place, instr, at, made, instructions):
-    """Why the loop at `at` does not run on the rows of the product at `place`, as others do."""
-    product = instructions[place]
-    if product.kernel is not None:
-        return "it is a matrix product, on whose rows another loop runs already"
-    if any(node.op.kind == "gemm" for node in instr.nodes):
-        return "it is a matrix product, and this loop runs on the rows of another one"
-    later = {}
-    for x in (x for node in instr.nodes for x in node.inputs):
-        while x.op.kind == "movement":
-            x = x.inputs[0]
-        later[made.get(x.uid, -1)] = x.op.name
-    last = max((k for k in later if k < at), default=-1)
-    if place < last:
-        return f"it is a matrix product, and this loop waits for {later[last]} of {last} as well"
-    if product.rows is None:
-        return "it is a matrix product of a kind on whose rows no loops run"
-    return "it is a matrix product, whose rows this loop does not walk in their order"
-
-
-def why(x, user, mine, schedules):
-    """The Reason why what computes `user` reads `x`."""
+def why(x, user, mine, schedules, viewed=None):
+    """The Reason why what computes `user` reads `x`; viewed: that of a view through which it does,
+    which counts but for products, on whose rows loops run in other shapes too."""
     for schedule in schedules:
         for group in schedule.home.get(user.uid, ()):
             if all(n.uid in mine for n in group.nodes):
-                return schedule.why(x, group)
-    return whole(user)
+                return schedule.on_rows(x, group) or viewed or schedule.why(x, group)
+    return viewed or whole(user)
 
 
 def beside(schedules, made):

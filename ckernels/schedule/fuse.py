@@ -8,7 +8,7 @@ buffers and C are not known here.
 from ..graph.walk import consumers, toposort
 from .alike import share
 from .group import AXIS_VIEWS, GENERATORS, Group
-from .legal import APART, TAKEN, Join, fusible, in_the_way
+from .legal import APART, RESHAPED, TAKEN, Join, fusible, in_the_way
 from .policy import worth_repeating
 from .siblings import Siblings
 from .units import Units
@@ -35,7 +35,10 @@ class Schedule:
         if node.op.kind == "leaf":
             return None
         if node.uid not in self.home:
-            return APART.get(node.op.kind, APART["opaque"])
+            noted = self.on_rows(node, group)
+            if node.op.name == "reshape":
+                return RESHAPED
+            return noted or APART.get(node.op.kind, APART["opaque"])
         stack = [group.number]
         while stack:
             number = stack.pop()
@@ -43,6 +46,20 @@ class Schedule:
                 return self.missed[node.uid, number]
             stack.extend(self.earlier.get(number, ()))
         return TAKEN
+
+    def on_rows(self, node, group):
+        """The Reason why `group` does not run on the rows of `node`, which no loop computes; None
+        where it does, or was not asked."""
+        return None if node.uid in self.home else self.missed.get((node.uid, group.number))
+
+    def note(self, node, group, reason):
+        """Why `group` does not run on the rows of `node`, a product; None where it does."""
+        self.missed[node.uid, group.number] = reason
+
+    def note_band(self, rows, sums, reason):
+        """Why two loops, which both make or read a tensor, are not one that goes band by band."""
+        uid = next(u for u in (*rows.maps, *rows.varying) if u in sums.varying)
+        self.apart[rows, sums] = uid, reason
 
 
 def fuse(outputs, apart=False):

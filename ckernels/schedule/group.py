@@ -172,3 +172,10 @@ def peel(node, amap):
             amap = tuple(None if n == 1 else amap[k + shift] for k, n in enumerate(x.shape))
         node = x
     return node, amap
+
+
+def base(node):
+    """The node whose memory a view shows."""
+    while node.op.kind == "movement" or node.op.name == "item":
+        node = node.inputs[0]
+    return node

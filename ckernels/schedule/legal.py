@@ -37,6 +37,7 @@ ONE_ROW = Reason("it is one long row: waiting for it would leave this loop to on
 APART = {"gemm": Reason("it is a matrix product, which has a kernel of its own"),
          "opaque": Reason("it has a kernel of its own"),
          "movement": Reason("it is read through a view that moves its elements")}  # fmt: skip
+RESHAPED = Reason("this loop reads it in another shape")
 TAKEN = Reason("another loop computes it, and computing it twice costs more than reading it")
 
 

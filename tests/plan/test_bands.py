@@ -15,6 +15,7 @@ from ckernels.plan import bands
 from ckernels.plan.instructions import PYCALL
 from ckernels.runtime import program
 from ckernels.runtime.function import make_function
+from ckernels.schedule import follow
 
 from .test_scan import leaf
 
@@ -195,13 +196,20 @@ def test_sums_of_other_rows_than_the_band(name):
     assert not whether(f) or name == "part of each row"
 
 
+def alone(f):
+    """The instructions of a function, no sums on rows of loops."""
+    binder = f.info.program.drafted("schedule").binder
+    binder.bands = False
+    return binder.run()
+
+
 def pair(build=both):
     """Two Instructions that may be one: sums that read what the rows made and what they read."""
     x, g = leaf((None, 40)), leaf((None, 40))
     f = make_function([x, g], build(x, g), positional_only=True)
     f(normal(ROWS, 40), normal(ROWS, 40))
-    rows, sums = f.info.program.drafted("schedule").binder.run()[:2]
-    assert bands.joins(rows, sums)
+    rows, sums = alone(f)[:2]
+    assert bands.why_apart(rows, sums) is None
     return rows, sums
 
 
@@ -245,16 +253,17 @@ def test_each_condition_is_asked_for():
         "no kernel": replace(sums, kind=PYCALL),
         "another form": replace(sums, kernel=replace(k, form="columns")),
     }.items():  # fmt: skip
-        assert not bands.joins(rows, other), what
-    assert not bands.joins(replace(rows, kernel=replace(rows.kernel, form="chunks")), sums)
-    assert not bands.joins(sums, rows) and not bands.joins(rows, rows)
+        assert bands.why_apart(rows, other) is not None, what
+    chunks = replace(rows, kernel=replace(rows.kernel, form="chunks"))
+    for pair_of_others in ((chunks, sums), (sums, rows), (rows, rows)):
+        assert bands.why_apart(*pair_of_others) is follow.NO_ROW_LOOP
 
 
 def test_rows_of_another_length():
     """Numbers of a row that the rows did not make."""
     rows, sums = pair(lambda x, g: [ops.softmax(x, 1), ops.sum(ops.softmax(x, 1) * g, 0)])
     assert any(w.inner == 1 and w.pointer[0] in rows.writes for w in bands.walks(sums))
-    assert not bands.joins(rows, replace(sums, dims=changed(sums.dims, 0, 39)))
+    assert bands.why_apart(rows, replace(sums, dims=changed(sums.dims, 0, 39))) is follow.OTHER_ROWS
 
 
 def test_few_chunks_stay_apart(monkeypatch):
@@ -280,10 +289,34 @@ def test_a_kernel_that_cannot_be_had_is_two():
     steps = f.info.program.drafted("lower").instructions
     kernel = next(s.kernel for s in steps if type(s.kernel) is codegen.Bands)
     kernel.check()
-    two = f.info.program.drafted("schedule").binder.run()
-    assert [type(s.kernel) for s in bands.banded(two, {kernel.key()})] == [
-        type(s.kernel) for s in two
-    ]
+    rows, sums = alone(f)[:2]
+    assert bands.why_apart(rows, sums, {kernel.key()}) is follow.NO_KERNEL
+    binder = f.info.program.drafted("schedule").binder
+    binder.refused = frozenset({kernel.key()})
+    assert not any(type(s.kernel) is codegen.Bands for s in binder.run())
+
+
+def test_rows_and_sums_find_each_other_whatever_lies_between():
+    """Results of other loops that come before the sums in the graph, or after them."""
+    x, g = normal(ROWS, 40), normal(ROWS, 40)
+
+    def build(x, g):
+        y = normalised(x)
+        return [y, ops.exp(g[:5] * 2), ops.cumsum(g[:3], 0), ops.sum(y * g, 0), ops.tanh(g[1:4])]
+
+    for order in (slice(None), slice(None, None, -1)):
+        _, f = made(lambda x, g, o=order: build(x, g)[o], x, g)
+        assert whether(f), f.steps()
+
+
+def test_reasons_of_sums_that_run_alone(monkeypatch):
+    """explain says of the pair why it is none."""
+    monkeypatch.setattr(bands, "LEAST_CHUNKS", 1 << 40)
+    x = K.placeholder((None, 40), name="x")
+    y = K.softmax(x)
+    f = K.function([x], [y, K.sum(y * x, axis=0)])
+    f(normal(ROWS, 40))
+    assert "too few rows to give all threads work" in f.explain()
 
 
 def test_an_export_has_two(tmp_path):

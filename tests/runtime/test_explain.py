@@ -88,13 +88,26 @@ def square():
     return K.variable(np.linspace(-1, 1, 16).reshape(4, 4), name="w")
 
 
+def many(function, x):
+    """A loop with so much to do that no other one joins it."""
+    return sum(function(x * k) for k in range(1, 15))
+
+
 PRODUCTS = {
-    "it is a matrix product, whose rows this loop does not walk in their order":
+    "it is a matrix product, whose rows this loop adds up or compares with each other":
         lambda x, w: K.sum(K.exp(K.dot(x, w)), 0),
     "it is a matrix product, on whose rows another loop runs already":
-        lambda x, w: (lambda p: [K.relu(p), K.dot(K.transpose(K.relu(p)), w) + p])(K.dot(x, w)),
-    "it is a matrix product, and this loop runs on the rows of another one":
+        lambda x, w: (lambda p: [many(K.tanh, p), many(K.sin, p)])(K.dot(x, w)),
+    "it is a matrix product, and this loop waits for matmul":
         lambda x, w: K.dot(x, w) + K.dot(K.tanh(x), w),
+    "it is a matrix product, which this loop reads along different axes at once":
+        lambda x, w: (lambda p: p + K.transpose(p))(K.dot(x, w)),
+    "it is a matrix product, which is read through a view that moves its elements":
+        lambda x, w: K.reverse(K.dot(x, w), 0) * 2.0,
+    "it is a matrix product, and this loop runs over (3, 4, 4), not over its elements":
+        lambda x, w: K.dot(x, w) + K.variable(np.ones((3, 1, 4))),
+    "it is a matrix product, whose rows this loop does not walk in their order":
+        lambda x, w: K.transpose(K.dot(x, w)) * K.variable(np.ones((4, 4))),
 }  # fmt: skip
 
 
@@ -110,6 +123,29 @@ def test_a_loop_on_the_rows_of_a_product_has_no_reason():
     x = K.placeholder((None, 4), name="x")
     f = called([x], [K.relu(K.dot(x, square()))], np.full((4, 4), 0.5))
     assert f.steps() == ["0: matmul then relu"] and "matrix product" not in f.explain()
+
+
+def test_a_loop_that_lies_turned_runs_on_rows_all_the_same():
+    """What is turned and turned back walks the rows in their order; what is reshaped does too."""
+    x, w = K.placeholder((None, 4), name="x"), square()
+    turned = K.transpose(K.exp(K.transpose(K.dot(x, w))) * 2.0)
+    shaped = K.reshape(K.dot(x, w), (-1, 2, 2)) + K.variable(np.ones((2, 2)))
+    for y in (turned, shaped):
+        f = called([x], [y], np.full((4, 4), 0.5))
+        assert len(f.steps()) == 1 and " then " in f.steps()[0] and "reads" not in f.explain()
+
+
+def test_a_sum_of_many_rows_of_a_product():
+    x = K.placeholder((None, 4), name="x")
+    f = called([x], [K.sum(K.exp(K.dot(x, square())))], np.full((20_000, 4), 0.5))
+    assert "it is a matrix product, and this loop is a reduction in chunks" in f.explain()
+
+
+def test_another_shape_moves_no_elements():
+    x = K.placeholder((None, 4), name="x")
+    e = K.exp(x)
+    f = called([x], [e, K.reshape(e, (-1, 8)) + K.variable(np.ones((8,)))], np.ones((4, 4)))
+    assert "this loop reads it in another shape" in f.explain(), f.explain()
 
 
 def test_loops_side_by_side():

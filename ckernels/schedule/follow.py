@@ -1,0 +1,99 @@
+"""What may run on rows while they are in cache: a loop on those of a product (an epilogue), sums on
+those of a loop (a band). None, or the Reason why not.
+
+Asked is what the graph decides; what memory decides the planner asks (plan/epilogue.py, bands.py),
+with the Reasons below. Join in legal.py is the other way to share a loop.
+"""
+
+from ..graph.op import having
+from .group import base
+from .reasons import Reason
+
+MOVES = having("moves")
+
+
+def subject(node):
+    """What is said of a node that no loop computes."""
+    return "it is a matrix product" if node.op.kind == "gemm" else "it has a kernel of its own"
+
+
+def of_product(text):
+    """A Reason, once it has the node and what else the text is about."""
+    return lambda node, *about: Reason("{}, " + text, subject(node), *about)
+
+
+WAITS = of_product("and this loop waits for {} as well")
+MOVED = of_product("which is read through a view that moves its elements")
+TWICE = of_product("which this loop reads along different axes at once")
+IN_CHUNKS = of_product("and this loop is a reduction in chunks, over many rows")
+OTHER_SHAPE = of_product("and this loop runs over {}, not over its elements")
+ACROSS = of_product("whose rows this loop adds up or compares with each other")
+OTHER_ORDER = of_product("whose rows this loop does not walk in their order")
+COPIED = of_product("and what else this loop reads must be copied first")
+RUNS = of_product("on whose rows another loop runs already")
+BEHIND = of_product("which another loop reads first")
+
+
+class Epilogue:
+    """The loop of one unit on rows of the product that is another one.
+
+    ways: {(uid, axis map): the tensor} that show the product's memory to the loop.
+    """
+
+    def __init__(self, product, unit):
+        self.node, self.unit, self.group, self.ways = product.nodes[0], unit, unit.group, {}
+        for member in unit.nodes:
+            for _, _, source, want in self.group.reads[member.uid]:
+                if source.uid not in self.group.maps and base(source) is self.node:
+                    self.ways[source.uid, want] = source
+
+    @property
+    def amap(self):
+        return next(want for _, want in self.ways)
+
+
+def is_ready(join):
+    """All else that the loop needs was made before."""
+    left = next((u for u in join.unit.needs if not u.done), None)
+    return WAITS(join.node, left.nodes[-1]) if left else None
+
+
+def reads_it_once(join):
+    """The loop reads each element of the product once, for one of its own."""
+    for source in join.ways.values():
+        while source is not join.node:
+            if source.op.name not in MOVES:
+                return MOVED(join.node)
+            source = source.inputs[0]
+    axes = [a for a in join.amap if a is not None]
+    return TWICE(join.node) if len(join.ways) > 1 or len(axes) != len(set(axes)) else None
+
+
+def runs_over_it(join):
+    """The loop runs over the elements of the product, and reduces nothing but its rows."""
+    group = join.group
+    if group.partial:
+        return IN_CHUNKS(join.node)
+    if group.wide() != {a for a in join.amap if a is not None}:
+        return OTHER_SHAPE(join.node, group.domain)
+    turned = any(source is not join.node for source in join.ways.values())  # memory decides
+    return ACROSS(join.node) if set(group.reduced) - {join.amap[-1]} and not turned else None
+
+
+EPILOGUE = (is_ready, reads_it_once, runs_over_it)
+
+
+def later(product, unit):
+    """The Reason against the loop `unit` on rows of `product`, as far as the graph decides it."""
+    join = Epilogue(product, unit)
+    return next((r for r in (ask(join) for ask in EPILOGUE) if r is not None), None)
+
+
+# ---- sums on rows of a loop ----------------------------------------------------------------------
+
+NO_ROW_LOOP = Reason("they are not a loop over rows and sums down their columns")
+OTHER_ROWS = Reason("the sums need other rows than those that are just in cache")
+NOTHING_SHARED = Reason("they share nothing that is large")
+FEW_CHUNKS = Reason("there are too few rows to give all threads work")
+OVERWRITTEN = Reason("the sums go where the rows are")
+NO_KERNEL = Reason("a kernel of both cannot be had")
