@@ -28,7 +28,7 @@ def family(make):
 
 
 class Draw:
-    """The choices of a program; `changed`: the number of one that is not what `seed` alone gives."""
+    """The choices of a program; `changed`: the number of the one made otherwise."""
 
     def __init__(self, seed, changed=None):
         self.choices, self.numbers = np.random.default_rng(seed), np.random.default_rng(seed)

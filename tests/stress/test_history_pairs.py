@@ -128,7 +128,7 @@ def test_many_pairs(forks, many):
             for _ in range(ANY):
                 known = list(forks.own)
                 forks.check(program, known[rng.integers(len(known))])
-    assert different > 0.6 * twins
+    assert different > 0.5 * twins  # a layout, or an open size, is to change nothing
 
 
 EVERYTHING_INERT = """
