@@ -8,6 +8,7 @@ import numpy as np
 from .. import ops
 from ..graph.shapes import axis_of
 from ..ops.shape import sized
+from . import rows
 from .promote import supported
 from .value import ArrayValue, store
 
@@ -86,6 +87,115 @@ def squeeze(x, axis=None):
         raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
     return x.view(lambda n: ops.squeeze(n, axes), lambda n, v: ops.expand(v, axes),
                   lambda a: np.squeeze(a, axes), x.plain)  # fmt: skip
+
+
+def only_read(x, get, real):
+    """A view of `x` that NumPy lets nobody write through: it sees what is stored into `x`."""
+
+    def put(base, node):
+        x.owner.refuse("a store into a view that is only to be read")
+
+    return x.view(get, put, real)
+
+
+def diagonal(a, offset=0, axis1=0, axis2=1):
+    return only_read(a, lambda n: ops.diagonal(n, offset, axis1, axis2),
+                     lambda v: v.diagonal(offset, axis1, axis2))  # fmt: skip
+
+
+def diag(v, k=0):
+    return diagonal(v, k) if v.ndim == 2 else v.fresh(ops.diag(v.read(), k), plain=True)
+
+
+def broadcast_to(array, shape, subok=False):
+    shape = shape if isinstance(shape, (tuple, list)) else (shape,)
+    shape = tuple(operator.index(s) for s in shape)
+    return only_read(array, lambda n: ops.broadcast_to(n, list(shape)),
+                     lambda a: np.broadcast_to(a, shape))  # fmt: skip
+
+
+def windows(x, window_shape, axis=None, *, subok=False, writeable=False):
+    """sliding_window_view: of sizes that are known, for it is read at places that are numbers."""
+    if writeable or subok:
+        x.owner.refuse("windows that can be written")
+    if None in x.read().shape:
+        x.owner.pin_sizes()
+    function = np.lib.stride_tricks.sliding_window_view
+    return only_read(x, lambda n: rows.call(x.owner.rule, function, n, window_shape, axis),
+                     lambda a: function(a, window_shape, axis))  # fmt: skip
+
+
+def real(x):
+    """x.real: a view of complex numbers, real ones themselves."""
+    if x.dtype.kind != "c":
+        return x
+    if x.scalar:
+        return x.fresh(ops.real(x.read()), True)
+    return x.view(lambda n: ops.real(n), lambda n, v: ops.complex_of(v, ops.imag(n)),
+                  lambda a: a.real)  # fmt: skip
+
+
+def imag(x):
+    """x.imag: a view of complex numbers; zeros, which cannot be written, of real ones."""
+    if x.scalar:
+        return x.fresh(ops.imag(x.read()), True)
+    if x.dtype.kind != "c":
+        return only_read(x, ops.imag, lambda a: a.imag)
+    return x.view(lambda n: ops.imag(n), lambda n, v: ops.complex_of(ops.real(n), v),
+                  lambda a: a.imag)  # fmt: skip
+
+
+def rot90(m, k=1, axes=(0, 1)):
+    """np.rot90: flips and transposes, all views."""
+    axes = [axis_of(a, m.ndim) for a in axes]
+    if len(axes) != 2 or axes[0] == axes[1]:
+        raise ValueError("Axes must be different.")
+    k %= 4
+    if k == 0:
+        return m[:]
+    if k == 2:
+        return flip(flip(m, axes[0]), axes[1])
+    if k == 1:
+        return swapaxes(flip(m, axes[1]), *axes)
+    return flip(swapaxes(m, *axes), axes[1])
+
+
+def rollaxis(a, axis, start=0):
+    axis, n = axis_of(axis, a.ndim), a.ndim
+    start = start + n if start < 0 else start
+    if not 0 <= start <= n:
+        raise np.exceptions.AxisError(start, n)
+    order = [i for i in range(n) if i != axis]
+    order.insert(start - (axis < start), axis)
+    return transpose(a, order)
+
+
+def unstack(x, /, *, axis=0):
+    whole = (slice(None),) * axis_of(axis, x.ndim)
+    return tuple(x[(*whole, i)] for i in range(operator.index(x.shape[axis])))
+
+
+def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    """np.nan_to_num: copy=False stores into the array."""
+    owner = x.owner
+    found = rows.call(owner.rule, np.nan_to_num, x.read(), True, *map(
+        owner.argument, (nan, posinf, neginf)))  # fmt: skip
+    if copy or x.scalar:
+        return x.fresh(found, True, True)
+    x.write(found)
+    return x
+
+
+def conj(x):
+    """x.conj(): real numbers themselves."""
+    return x if x.dtype.kind not in "cb" else np.conjugate(x)
+
+
+def whole(x, *dtype, **options):
+    """x.view(): the same elements under another array."""
+    if dtype or options:
+        x.owner.refuse("x.view of another dtype")
+    return x.view(lambda n: n, lambda n, v: v, lambda a: a.view(), x.plain)
 
 
 def atleast(ndim):
@@ -225,11 +335,21 @@ VIEWS = {
     np.flipud: lambda m: flip(m, 0), np.split: split(True), np.array_split: split(False),
     np.copy: copy, np.copyto: copyto, np.fill_diagonal: fill_diagonal,
     np.piecewise: piecewise, np.putmask: putmask, np.place: place, np.put: put,
-    np.put_along_axis: put_along_axis,
+    np.put_along_axis: put_along_axis, np.diagonal: diagonal, np.diag: diag, np.real: real,
+    np.imag: imag, np.rot90: rot90, np.rollaxis: rollaxis, np.nan_to_num: nan_to_num,
+    np.broadcast_to: broadcast_to, np.lib.stride_tricks.sliding_window_view: windows,
     np.ndim: lambda a: a.ndim, np.size: lambda a, axis=None: a.size if axis is None
     else a.shape[axis], np.shape: lambda a: a.shape,
     np.iscomplexobj: lambda x: x.dtype.kind == "c", np.isrealobj: lambda x: x.dtype.kind != "c",
 }  # fmt: skip
+for _function, _view in (  # of NumPy 2
+    ("matrix_transpose", lambda x, /: swapaxes(x, -1, -2)), ("unstack", unstack),
+    ("linalg.matrix_transpose", lambda x, /: swapaxes(x, -1, -2)),
+    ("linalg.diagonal", lambda x, /, *, offset=0: diagonal(x, offset, -2, -1)),
+    ("astype", lambda x, dtype, /, *, copy=True, device=None: astype(x, dtype, copy=copy)),
+):  # fmt: skip
+    if rows.newer(_function) is not None:
+        VIEWS[rows.newer(_function)] = _view
 
 
 def of_numpy(function):
@@ -254,10 +374,10 @@ METHODS = {
     "reshape": reshape, "ravel": ravel, "flatten": flatten, "transpose": transpose,
     "swapaxes": swapaxes, "squeeze": squeeze, "astype": astype, "copy": copy, "fill": fill,
     "item": item, "tolist": tolist, "sort": _sort,
-    "conj": of_numpy(np.conjugate), "conjugate": of_numpy(np.conjugate),
+    "conj": conj, "conjugate": conj,
     "T": property(transpose), "mT": property(lambda x: swapaxes(x, -1, -2)),
-    "real": property(lambda x: x if x.dtype.kind != "c" else x.owner.call(np.real, (x,), {})),
-    "imag": property(of_numpy(np.imag)), "itemsize": property(lambda x: x.dtype.itemsize),
+    "real": property(real), "imag": property(imag),
+    "itemsize": property(lambda x: x.dtype.itemsize),
     "nbytes": property(lambda x: x.size * x.dtype.itemsize), "__copy__": copy,
     "flat": property(lambda x: ravel(x)), "__deepcopy__": lambda x, memo: copy(x),
 }  # fmt: skip
@@ -292,7 +412,7 @@ def power(x, p):
     if fast:
         return fast(x)
     if type(p) is int and p == 2:
-        return np.square(x) if x.dtype.kind in "iu" else np.power(x, p)
+        return np.square(x) if x.dtype.kind in "iub" else np.power(x, p)
     return np.power(x, p)
 
 

@@ -32,8 +32,8 @@ __all__ = ["cast", "add", "sub", "mul", "true_div", "masked_mul", "masked_div",
            "floor_div", "mod", "pow", "neg", "abs",
            "sign", "square", "sqr", "sqrt", "rsqrt", "reciprocal", "floor", "ceil", "trunc",
            "round", "maximum", "minimum", "clip", "where", "relu", "identity", "stop_gradient",
-           "deg2rad", "rad2deg", "real", "imag", "conj", "angle", "iota", "zeros_like",
-           "ones_like", "full_like", "broadcast_like"]  # fmt: skip
+           "deg2rad", "rad2deg", "real", "imag", "complex_of", "conj", "angle", "iota",
+           "zeros_like", "ones_like", "full_like", "broadcast_like"]  # fmt: skip
 
 # Arithmetic that would overflow a signed type is done in these: there it wraps, as NumPy does.
 _WRAPS_IN = {1: "uint8_t", 2: "uint32_t", 4: "uint32_t", 8: "uint64_t"}
@@ -389,6 +389,23 @@ _angle = elementwise("angle", None, np.angle,
                      lambda x, y, g: true_div(mul(cast(g, x.dtype), 1j), conj(x)), out=_part,
                      takes="c", doc="Argument.")
 # fmt: on
+
+
+def _run_complex_of(attrs, a, b):
+    z = np.empty(a.shape, "complex64" if a.dtype == "float32" else "complex128")
+    z.real, z.imag = a, b
+    return z
+
+
+Op("complex_of", "opaque",
+   lambda attrs, a, b: ("complex64" if a.dtype == "float32" else "complex128", a.shape),
+   _run_complex_of, grad=lambda node, g: (real(g), imag(g)),
+   doc="The complex tensor of these parts, of one shape.")  # fmt: skip
+
+
+def complex_of(a, b):
+    """The complex tensor of real and imaginary parts, of one shape and dtype."""
+    return make("complex_of", (a, b))
 
 
 def real(x):

@@ -28,8 +28,8 @@ TABLES = {
     # results that are compared: two loop nests must not round what they compare differently
     "compares": ("eq", "ne", "lt", "le", "gt", "ge", "argmax", "argmin"),
     # gradients that know of complex numbers; those of other ops are of analytic functions
-    "knows_complex": ("real", "imag", "conj", "angle", "abs", "cast", "py_op", "c_op", "fft",
-                      "rfft_half", "irfft_half"),
+    "knows_complex": ("real", "imag", "complex_of", "conj", "angle", "abs", "cast", "py_op",
+                      "c_op", "fft", "rfft_half", "irfft_half"),
     # signs of floats: above 0 for all operands; at least 0; of the sign of the operand
     "positive": ("exp", "exp2", "sigmoid", "softmax", "softplus", "cosh"),
     "not_negative": ("square", "abs", "relu"),
@@ -102,7 +102,7 @@ WITHOUT = {
                          "argmax", "argmin", "signbit", "exponent", "gcd", "bit_count"), NO_FLOATS),
         **dict.fromkeys(("moment2", "ifelse", "either", "first_equal", "attention",
                          "attention_grad", "attention_values_grad", "real_part", "imag_part",
-                         "complex_of", "zero_part"), LATE),
+                         "zero_part"), LATE),
         **dict.fromkeys(("qr_full", "eig"),
                         "its full or complex factors are not differentiable in general"),
         "unknown_slope": "it stands for a derivative that has no formula",

@@ -8,10 +8,21 @@ NumPy itself has to be called. Rows never look at values of nodes and never writ
 import importlib
 
 from ...base.errors import NotSupported
-from .base import FUNCTIONS, UFUNCS, Row, accumulate, as_operand, outer, reduce, row, ufunc
+from .base import (
+    FUNCTIONS,
+    UFUNCS,
+    Row,
+    accumulate,
+    as_operand,
+    newer,
+    outer,
+    reduce,
+    row,
+    ufunc,
+)
 
 __all__ = ["FUNCTIONS", "UFUNCS", "Row", "accumulate", "as_operand", "call", "find", "load",
-           "outer", "reduce", "row", "ufunc"]  # fmt: skip
+           "newer", "outer", "reduce", "row", "ufunc"]  # fmt: skip
 
 SUBJECTS = ("ufuncs", "reductions", "arranging", "filling", "linear", "counting",
             "assembling", "sets", "samples", "fourier", "composed")  # fmt: skip
