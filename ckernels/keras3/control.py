@@ -9,10 +9,13 @@ from ..api.learning_phase import ifelse
 from ..api.scan import scan
 from ..api.scan_step import until
 from ..api.tensor import Tensor
+from ..graph.node import constant
+from .gradient import with_slopes_of
 from .values import Symbolic, cast_node, convert_to_tensor, is_tensor, node_of
 from .variable import StepScope
 
 MOST_TURNS = 2**31 - 1  # of a loop that ends by its condition
+KEPT_TURNS = 4096  # with a bound up to this, room for the states of all turns is taken at once
 
 
 def chosen(pred, true_fn, false_fn):
@@ -46,7 +49,11 @@ def _either_side(condition, a, b):
 
 
 def looped(cond, turn, state, most=None):
-    """`while cond(*state): state = turn(*state)`, at most `most` times."""
+    """`while cond(*state): state = turn(*state)`, at most `most` times.
+
+    A gradient needs all states. Where nothing bounds them the turns are counted first, in a loop
+    that keeps one state, and run again in one of so many turns.
+    """
     first = [node_of(x) for x in tree.flatten(state)]
 
     def step(*values):
@@ -58,16 +65,27 @@ def looped(cond, turn, state, most=None):
         go = convert_to_tensor(cond(*after), "bool")
         return leaves, until(Tensor(ops.logical_not(node_of(go))))
 
+    def counted(turns, *values):
+        leaves, end = step(*values)
+        return [Tensor(ops.add(turns.node, 1)), *leaves], end
+
     go = Tensor(node_of(convert_to_tensor(cond(*state), "bool")))
-    traces, _ = scan(
-        step, outputs_info=[Tensor(n) for n in first], n_steps=MOST_TURNS if most is None else most,
-        return_list=True,
-    )  # fmt: skip
-    found = [
-        Symbolic(ifelse(go, Tensor(ops.getitem(t.node, -1)), Tensor(n)).node)
-        for t, n in zip(traces, first)
-    ]
+    start = [Tensor(n) for n in first]
+    if isinstance(most, int) and most <= KEPT_TURNS:
+        found = _last(step, start, most)
+    else:
+        most = MOST_TURNS if most is None else Tensor(node_of(most, "int64"))
+        turns, *found = _last(counted, [Tensor(constant(0)), *start], most)
+        again = _last(lambda *values: step(*values)[0], start, turns)
+        found = [Tensor(with_slopes_of(f.node, a.node)) for f, a in zip(found, again)]
+    found = [Symbolic(ifelse(go, f, n).node) for f, n in zip(found, start)]
     return tree.pack_sequence_as(state, found)
+
+
+def _last(step, start, n_steps):
+    """The states after the last turn of a loop."""
+    traces, _ = scan(step, outputs_info=start, n_steps=n_steps, return_list=True)
+    return [Tensor(ops.getitem(t.node, -1)) for t in traces]
 
 
 def scanned(f, init, xs, rows, length, reverse):

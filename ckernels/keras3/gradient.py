@@ -2,6 +2,8 @@
 
 `with_gradient`: a gradient of the program's own, as `keras.ops.custom_gradient` gives. `arguments`:
 what a function is differentiated by, apart from what else was computed from the same values.
+`stored`: what a Variable was given, where gradients end. `with_slopes_of`: gradients of another
+node of the same value.
 """
 
 from keras.src import tree
@@ -59,3 +61,35 @@ def arguments(values):
     return tree.map_structure(
         lambda x: Symbolic(make(ARGUMENT, (node_of(x),), {"uid": new_uid()})), values
     )
+
+
+STORED = Op(
+    "stored",
+    "composite",
+    lambda attrs, x: (x.dtype, x.shape),
+    lambda attrs, x: x,
+    lambda node, g: (None,),
+    lower=lambda node: node.inputs[0],
+    doc="The operand as a Variable holds it: a gradient ends there, as it does in TensorFlow.",
+)
+
+
+def stored(node):
+    """The node of a value that was assigned to a Variable."""
+    return make(STORED, (node,), {"uid": new_uid()})
+
+
+TWICE = Op(
+    "computed_twice",
+    "composite",
+    lambda attrs, x, y: (x.dtype, x.shape),
+    lambda attrs, x, y: x,
+    lambda node, g: (None, g),
+    lower=lambda node: node.inputs[0],
+    doc="The first operand; gradients go through the second, which has the same value.",
+)
+
+
+def with_slopes_of(node, other):
+    """The value of `node`, with the gradients of `other`, a node of the same value."""
+    return make(TWICE, (node, other), {})

@@ -71,8 +71,8 @@ CHANGES = {
     "keras.src.utils.backend_utils": [
         [
             ('"numpy", "openvino")', '"numpy", "openvino", "ckernels")'),
-            ('self._backend == "numpy"', 'self._backend == "ckernels"'),
-            ('backend_module.backend() == "numpy"', 'backend_module.backend() == "ckernels"'),
+            ('self._backend == "numpy"', 'self._backend in ("numpy", "ckernels")'),
+            ('backend_module.backend() == "numpy"', "backend_module.backend() == self._backend"),
         ],
         [
             ('            "mlx",', '            "ckernels",'),

@@ -7,9 +7,13 @@ Where a function needs a size that is open as a number, the trace is repeated wi
 call, and `pinned` counts how often. Assignments to Variables become updates of the function.
 """
 
+import functools
+
 import numpy as np
 from keras.src import tree
+from keras.src.backend.common.stateless_scope import get_stateless_scope
 
+from .. import ops
 from ..api.function import function
 from ..api.tensor import Tensor, placeholder_node
 from ..base import locks
@@ -37,15 +41,21 @@ def value_and_grad(f, has_aux=False):
 
 
 def gradients(loss, wrt):
-    """Gradients of a traced scalar by a structure of traced values: zeros where there is none."""
+    """Gradients of a traced scalar by a structure of traced values: zeros where there is none.
+
+    That by a Variable counts what was assigned to it within the step, too, and read again.
+    """
     from ..autodiff.reverse import grad  # start-up
 
-    leaves = [node_of(w) for w in tree.flatten(wrt)]
-    cost = node_of(loss)
-    found = grad(cost, leaves, disconnected="zero") if leaves else []
-    return tree.pack_sequence_as(
-        wrt, [Symbolic(cast_node(g, n.dtype)) for g, n in zip(found, leaves)]
-    )
+    held = getattr(get_stateless_scope(), "held", {})
+    read = [[n, *held.get(n.uid, ())] for n in map(node_of, tree.flatten(wrt))]
+    leaves = [n for nodes in read for n in nodes]
+    found = iter(grad(node_of(loss), leaves, disconnected="zero") if leaves else [])
+    sums = [
+        functools.reduce(ops.add, [cast_node(next(found), nodes[0].dtype) for _ in nodes])
+        for nodes in read
+    ]
+    return tree.pack_sequence_as(wrt, [Symbolic(g) for g in sums])
 
 
 KEPT = 32  # traces of one structure, where sizes are numbers

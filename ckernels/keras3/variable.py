@@ -16,6 +16,7 @@ from keras.src.backend.common.stateless_scope import (
 
 from ..api.tensor import Variable as Storage
 from ..api.tensor import placeholder_node
+from .gradient import stored
 from .values import Symbolic, convert_to_tensor
 
 _state = threading.local()
@@ -40,17 +41,24 @@ class StepScope(StatelessScope):
     """What Variables hold within a traced step: nodes, and what was assigned since.
 
     `assigned`: {id of a Variable: (Variable, value)}, in order, the last value of each.
+    `held`: {uid of a Variable's node: nodes of what was assigned to it}. A gradient by a Variable
+    is one by each value that was read of it, and ends where it was assigned.
     """
 
     def __init__(self, outer=None, **options):
         super().__init__(**options)
         self.assigned = {}
+        self.held = getattr(outer, "held", {})
         if outer is not None:
             self.state_mapping = dict(outer.state_mapping)
 
     def add_update(self, update):
-        self.assigned[id(update[0])] = update
-        super().add_update(update)
+        variable, value = update
+        if isinstance(value, Symbolic) and getattr(variable, "storage", None) is not None:
+            value = Symbolic(stored(value.node))
+            self.held.setdefault(variable.storage.node.uid, []).append(value.node)
+        self.assigned[id(variable)] = variable, value
+        super().add_update((variable, value))
 
     def get_current_value(self, variable):
         """The value of a Variable, assigned or not; None before it is initialised."""

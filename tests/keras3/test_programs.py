@@ -1,7 +1,9 @@
 """Programs of the kind of keras.io's examples train; their first losses are the JAX backend's.
 
-programs/losses.json holds what Keras 3.15.1 on JAX 0.10.2 printed for them. Programs that draw, and
-those whose losses were not taken there, are to end with smaller numbers than they began with.
+programs/losses.json holds what Keras 3.15.1 on JAX 0.10.2 printed for them; those of
+`constraints_and_regularisers` and `stateful_rnn` are TensorFlow 2.21's, where JAX drops what a step
+assigns to weights and states (test_trainer.py has both by hand). Programs that draw, and those
+whose losses were not taken there, are to end with smaller numbers than they began with.
 """
 
 import json

@@ -172,3 +172,109 @@ def test_draws_are_the_same_in_a_step_and_outside():
     for draw in (random.normal, random.uniform, random.truncated_normal):
         inside = jit(lambda x, draw=draw: draw((50,), seed=7) + 0 * x)(np.zeros(1, "float32"))
         np.testing.assert_array_equal(inside, draw((50,), seed=7))
+
+
+# What a step assigns to a Variable is its value from there on, for gradients and updates as well.
+# The trainer of JAX drops assignments to trainable weights, and states that a jitted step wrote;
+# here the numbers are those of TensorFlow, by hand.
+
+
+def test_a_spectral_norm_stays_in_the_kernel_and_gradients_are_by_it():
+    model = keras.Sequential([
+        keras.Input((3,)), layers.SpectralNormalization(layers.Dense(2, use_bias=False)),
+    ])  # fmt: skip
+    model.compile(keras.optimizers.SGD(0.1), "mse")
+    y = np.repeat(Y, 2, 1)
+    w, u = (
+        np.array(v.value, "float64") for v in (model.layers[0].kernel, model.layers[0].vector_u)
+    )
+    losses = []
+    for _ in range(3):
+        v = u @ w.T / np.linalg.norm(u @ w.T)
+        u = v @ w / np.linalg.norm(v @ w)
+        w = w / (v @ w @ u.T)
+        error = X @ w - y
+        losses.append(np.mean(error**2))
+        w = w - 0.1 * 2 * X.T @ error / error.size
+    found = [float(model.train_on_batch(X, y)) for _ in range(3)]
+    np.testing.assert_allclose(found, losses, rtol=1e-5)
+    np.testing.assert_allclose(model.layers[0].kernel.value, w, rtol=1e-4, atol=1e-6)
+
+
+def test_the_state_of_a_layer_goes_on_from_batch_to_batch():
+    model = keras.Sequential([
+        keras.Input(batch_shape=(4, 3, 2)), layers.SimpleRNN(2, stateful=True, use_bias=False),
+    ])  # fmt: skip
+    model.compile(keras.optimizers.SGD(0.5), "mse")
+    x, y = RNG.normal(size=(3, 4, 3, 2)), RNG.normal(size=(3, 4, 2))
+    weights, state = [w.astype("float64") for w in model.get_weights()[:2]], np.zeros((4, 2))
+
+    def run(x, y, weights):
+        h = state
+        for t in range(3):
+            h = np.tanh(x[:, t] @ weights[0] + h @ weights[1])
+        return np.mean((h - y) ** 2), h
+
+    for now, wanted in zip(x, y):
+        found = float(model.train_on_batch(now.astype("float32"), wanted.astype("float32")))
+        loss, after = run(now, wanted, weights)
+        np.testing.assert_allclose(found, loss, rtol=1e-4)
+        slopes = [np.zeros_like(w) for w in weights]
+        for w, slope in zip(weights, slopes):
+            for i in np.ndindex(w.shape):
+                w[i] += 1e-5
+                slope[i] = (run(now, wanted, weights)[0] - loss) / 1e-5
+                w[i] -= 1e-5
+        state = after
+        weights = [w - 0.5 * slope for w, slope in zip(weights, slopes)]
+
+
+def test_gradients_after_an_assignment_are_by_what_was_assigned():
+    """Sharpness-aware descent: the slope at w + e, of which e is no function of w."""
+
+    class Sharp(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.w = self.add_weight(shape=(3, 1), initializer="ones")
+
+        def call(self, x):
+            return x @ self.w
+
+        def train_step(self, data):
+            x, y = data[:2]
+            (slope,) = gradients(ops.mean((self(x) - y) ** 2), [self.w.traced()])
+            before = self.w.value
+            self.w.assign(before + 0.3 * slope)
+            loss = ops.mean((self(x) - y) ** 2)
+            (slope,) = gradients(loss, [self.w.traced()])
+            self.w.assign(before - 0.1 * slope)
+            return {"loss": loss}
+
+    model = Sharp()
+    model.compile()
+    w = np.ones((3, 1))
+    for _ in range(2):
+        model.train_on_batch(X, Y)
+        aside = w + 0.3 * 2 * X.T @ (X @ w - Y) / len(X)
+        w = w - 0.1 * 2 * X.T @ (X @ aside - Y) / len(X)
+    np.testing.assert_allclose(model.w.value, w, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("most", [None, 3, 10**9])
+def test_gradients_of_a_loop_need_room_for_the_turns_it_takes(most):
+    """y = x ** (turns + 1), where only the loop's condition tells how many turns there are."""
+
+    def loss(x):
+        turns, y = ops.while_loop(
+            lambda i, y: ops.sum(y) < 100, lambda i, y: (i + 1, y * x), (0, x),
+            maximum_iterations=most,
+        )  # fmt: skip
+        return ops.sum(y), turns
+
+    run = jit(value_and_grad(loss, has_aux=True))
+    for x, turns in (([2.0, 3.0], 4), ([1.5, 1.1], 11), ([200.0, 1.0], 0)):
+        x, turns = np.array(x, "float32"), min(turns, 3) if most == 3 else turns
+        (value, found), slope = run(x)
+        assert found == turns
+        np.testing.assert_allclose(value, np.sum(x ** (turns + 1)), rtol=1e-5)
+        np.testing.assert_allclose(slope, (turns + 1) * x**turns, rtol=1e-5)

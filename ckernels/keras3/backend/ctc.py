@@ -6,6 +6,7 @@ from keras.src.backend.common.dtypes import result_type
 from ... import ops
 from ...api import ctc as api
 from ...api.ctc import batch_cost  # noqa: F401 (loads the rows of ops)
+from ...graph.node import constant
 from ...ops import ctc as rows
 from ..eager import compiled
 from ..values import cast, convert_to_tensor
@@ -16,7 +17,12 @@ from .shaping import arange, expand_dims, pad, take_along_axis
 
 
 def _cost_nodes(logits, target, target_length, output_length, mask_index):
+    """Labels that are the blank, which the engine refuses, are a class of their own, as likely."""
     logp = ops.log_softmax(logits, -1)
+    classes = logits.shape[2]
+    again = ops.getitem(logp, (slice(None), slice(None), slice(mask_index, mask_index + 1)))
+    logp = ops.concatenate([logp, again], 2)
+    target = ops.where(ops.eq(target, mask_index), constant(np.int32(classes)), target)
     return rows.ctc_cost(logp, target, output_length, target_length, blank=mask_index, log=True)
 
 
