@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILT = ROOT / "build" / "site"
 PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE")
 KEPT = ("benchmarks", "examples")  # folders that pages link to, without
-LEFT = ("__pycache__", "README.md")
+LEFT = ("__pycache__", "README.md", "gallery")
 SECTION = re.compile(r"^([A-Z][^\n]*):\n((?:\[.*?\]\(.*?\)[ ·\n]*)+)", re.M)
 LINK = re.compile(r"\[.*?\]\((.*?)\)", re.S)
 
@@ -37,9 +37,11 @@ def index(readme, references):
     """The first page: README, and the order of all others."""
     named = sections(readme)
     trees = [tree(title, pages) for title, pages in named]
+    trees.append(tree("Gallery", ["gallery/index"]))
     trees.append(tree("API reference", ["reference/index"], 2))
     rest = ["docs/life-of-a-call", "docs/rooms", "CONTRIBUTING", "CHANGELOG", "benchmarks/RESULTS",
-            "benchmarks/deep/RESULTS"]  # fmt: skip
+            "benchmarks/deep/RESULTS", "benchmarks/breadth/RESULTS",
+            "benchmarks/matrix/results-1"]  # fmt: skip
     known = {re.sub(r"\.md$", "", p) for _, pages in named for p in pages}
     for page in sorted((ROOT / "docs").rglob("*.md")):
         name = page.relative_to(ROOT).as_posix().removesuffix(".md")
@@ -67,17 +69,19 @@ def write_sources(folder):
     (folder / "index.md").write_text(index(readme, pages))
 
 
-def main():
-    """Build the site; the exit status is Sphinx's."""
+def main(arguments):
+    """Build the site; the exit status is Sphinx's. arguments: `--no-pictures` leaves out to run the
+    programs of the gallery."""
     from sphinx.cmd.build import main as build  # of the extra `site`
 
     write_sources(BUILT / "source")
     shutil.rmtree(BUILT / "html", ignore_errors=True)
+    pictures = 0 if "--no-pictures" in arguments else 1
     return build(
-        ["-W", "--keep-going", "-q", "-c", str(ROOT / "docs" / "site"), "-d",
+        ["-W", "--keep-going", "-q", "-D", f"plot_gallery={pictures}", "-c", str(ROOT / "docs" / "site"), "-d",
          str(BUILT / "doctrees"), str(BUILT / "source"), str(BUILT / "html")]
     )  # fmt: skip
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -46,6 +46,19 @@ def test_columns_of_another_kind_stay_as_they_are():
     assert reference.paragraph(text) == f"```text\n{text}\n```"
 
 
+GALLERY = sorted((ROOT / "examples" / "gallery").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", GALLERY, ids=[p.stem for p in GALLERY])
+def test_programs_of_the_gallery_have_a_title_cells_and_a_picture(path):
+    text = path.read_text()
+    title, line, _, sentence = text.split('"""')[1].strip().split("\n")[:4]
+    assert len(title) == len(line) and set(line) == {"="} and sentence
+    assert "\n# %%\n# " in text and "plt.subplots(" in text or "plt.figure(" in text
+    imported = set(re.findall(r"^(?:import|from) (\w+)", text, re.M))
+    assert "ckernels" in imported and imported <= {"ckernels", "matplotlib", "numpy", "os", "scipy"}
+
+
 def test_every_page_of_the_guide_is_in_its_order():
     listed = {
         page for _, pages in site.sections((ROOT / "README.md").read_text()) for page in pages
@@ -90,12 +103,17 @@ def test_a_first_hour_finds_its_page(task):
 
 
 @pytest.mark.skipif(
-    not all(importlib.util.find_spec(m) for m in ("sphinx", "furo", "myst_parser")),
+    not all(
+        importlib.util.find_spec(m) for m in ("sphinx", "furo", "myst_parser", "sphinx_gallery")
+    ),
     reason="needs Sphinx: `make site` installs it",
 )
 def test_the_site_builds_without_a_warning():
     done = subprocess.run(
-        [sys.executable, "-m", "build_tools.site"], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, "-m", "build_tools.site", "--no-pictures"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     html = ROOT / "build" / "site" / "html"

@@ -20,6 +20,7 @@ family = Family("one_hot")
 LEAST = 16  # classes; a sum over 16 of them takes what a look-up takes, about a nanosecond
 STORED = ("leaf", "gemm", "opaque")
 EFFECTS = having("effect")
+WRAPPED = 6  # operations between a comparison and its use: a walk of both factors doubles with each
 
 
 class OneHot:
@@ -63,28 +64,31 @@ class OneHot:
         return ops.where(ops.expand(self.inside(), axes), x, constant(0, x.dtype))
 
 
-def rows_of(node):
-    """The OneHot that `node` is, or None."""
+def rows_of(node, left=WRAPPED):
+    """The OneHot that `node` is, or None; `left`: operations it may be wrapped in."""
     name, ins = node.op.name, node.inputs
     if name == "eq":
         return compared(node)
+    if not left:
+        return None
+    left -= 1
     if name == "cast":
-        return rows_of(ins[0])
+        return rows_of(ins[0], left)
     if name == "transpose":
-        found = rows_of(ins[0])
+        found = rows_of(ins[0], left)
         return None if found is None else found.turned(node.attrs["perm"])
     if name == "reshape":
-        return regrouped(rows_of(ins[0]), ins[0], node)
+        return regrouped(rows_of(ins[0], left), ins[0], node)
     if name == "mul":
-        return next(filter(None, (scaled(node, *pair) for pair in (ins, ins[::-1]))), None)
+        return next(filter(None, (scaled(node, *pair, left) for pair in (ins, ins[::-1]))), None)
     if name == "where" and number(bare(ins[2])) == 0:
-        return scaled(node, *ins[:2])
+        return scaled(node, *ins[:2], left)
     return None
 
 
-def scaled(node, x, by):
+def scaled(node, x, by, left):
     """The OneHot of `x` times `by`, where that has a number for each row."""
-    found = rows_of(x) if x.shape == node.shape else None
+    found = rows_of(x, left) if x.shape == node.shape else None
     lead = node.ndim - by.ndim
     if found is None or lead > found.axis or by.shape[found.axis - lead] != 1:
         return None if found is None or by.ndim else found.scaled(spread(by, found.shape))

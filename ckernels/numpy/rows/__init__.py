@@ -15,6 +15,7 @@ from .base import (
     accumulate,
     as_operand,
     newer,
+    of_ufunc,
     outer,
     reduce,
     row,
@@ -25,7 +26,7 @@ __all__ = ["FUNCTIONS", "UFUNCS", "Row", "accumulate", "as_operand", "call", "fi
            "newer", "outer", "reduce", "row", "ufunc"]  # fmt: skip
 
 SUBJECTS = ("ufuncs", "reductions", "arranging", "filling", "linear", "counting",
-            "assembling", "sets", "samples", "fourier", "composed")  # fmt: skip
+            "assembling", "sets", "samples", "fourier", "composed", "special")  # fmt: skip
 _loaded = []
 
 
@@ -41,7 +42,7 @@ def find(function):
     """The Row of a function or ufunc of NumPy, or None."""
     load()
     try:
-        return UFUNCS.get(function) or FUNCTIONS.get(function)
+        return of_ufunc(function) or FUNCTIONS.get(function)
     except TypeError:  # not hashable: nothing of NumPy's
         return None
 

@@ -13,6 +13,7 @@ from ...ops.base import fits
 from ..promote import Weak, check_fits, kind_of, supported
 
 UFUNCS = {}  # {ufunc: Row}
+LIBRARIES = []  # functions that add the rows of a library's ufuncs, once a program has imported it
 FUNCTIONS = {}  # {function: Row}
 
 
@@ -96,9 +97,19 @@ def typed(x, dtype):
     return constant(np.asarray(x, dtype=dtype), dtype)
 
 
+def of_ufunc(function):
+    """The Row of a ufunc, or None."""
+    found = UFUNCS.get(function)
+    if found is None:
+        for add in LIBRARIES:
+            add()
+        found = UFUNCS.get(function)
+    return found
+
+
 def ufunc(rule, function, *operands, dtype=None):
     """`function(*operands)` as a node, or a tuple of nodes where it has several results."""
-    found = UFUNCS.get(function)
+    found = of_ufunc(function)
     if found is None:
         raise NotSupported(f"the ufunc {function.__name__} has no row")
     operands = [as_operand(x) for x in operands]
@@ -138,7 +149,7 @@ def _comparable(operands, kinds):
 
 def reduce(rule, function, x, axis=0, dtype=None, keepdims=False, initial=None, where=True):
     """`function.reduce(...)` as a node."""
-    found = UFUNCS.get(function)
+    found = of_ufunc(function)
     if found is None or found.reduction is None:
         raise NotSupported(f"{function.__name__}.reduce has no row")
     x = node_of(x, rule)
@@ -168,7 +179,7 @@ def _kept(function, x, where, initial):
 
 def accumulate(rule, function, x, axis=0, dtype=None):
     """`function.accumulate(...)` as a node."""
-    found = UFUNCS.get(function)
+    found = of_ufunc(function)
     if found is None or found.running is None:
         raise NotSupported(f"{function.__name__}.accumulate has no row")
     x = node_of(x, rule)
