@@ -76,9 +76,9 @@ def main(arguments):
 
     write_sources(BUILT / "source")
     shutil.rmtree(BUILT / "html", ignore_errors=True)
-    pictures = 0 if "--no-pictures" in arguments else 1
+    pictures = f"plot_gallery={int('--no-pictures' not in arguments)}"
     return build(
-        ["-W", "--keep-going", "-q", "-D", f"plot_gallery={pictures}", "-c", str(ROOT / "docs" / "site"), "-d",
+        ["-W", "--keep-going", "-q", "-D", pictures, "-c", str(ROOT / "docs" / "site"), "-d",
          str(BUILT / "doctrees"), str(BUILT / "source"), str(BUILT / "html")]
     )  # fmt: skip
 

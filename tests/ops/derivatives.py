@@ -93,6 +93,17 @@ def complex_parts(rng):
     return Case(build, [numbers(rng, (2, 3), 0.3, 1.5), numbers(rng, (3,), -0.9, -0.2)])
 
 
+@case("complex_of")
+def joined_parts(rng):
+    """Real functions of a complex number that was made of two arrays."""
+
+    def build(x, y):
+        z = ops.complex_of(ops.mul(x, y), ops.sub(y, x))
+        return ops.add(ops.real(ops.square(z)), ops.imag(ops.mul(z, ops.complex_of(y, x))))
+
+    return Case(build, [numbers(rng, (2, 3)), numbers(rng, (2, 3))])
+
+
 def numbers(rng, shape, low=-2.0, high=2.0, special=()):
     """Numbers of [low, high], about a third of them special."""
     x = rng.uniform(low, high, shape)

@@ -12,12 +12,13 @@ from ckernels.graph.op import PROPERTIES, REGISTRY, having, rules
 from ckernels.ops.properties import TABLES, VALUES, WITHOUT
 
 ROOMS = ("ckernels.graph.", "ckernels.ops.", "ckernels.autodiff.")  # schedule has one of its own
+DIALECTS = ("ckernels.compat", "ckernels.theano")
 OPS = {
     name: op
     for name, op in REGISTRY.items()
     if op.kind != "leaf"
     and op.infer.__module__.startswith(ROOMS)
-    and not str(getattr(op.oracle, "__module__", "")).startswith("ckernels.compat")
+    and not str(getattr(op.oracle, "__module__", "")).startswith(DIALECTS)
 }
 
 

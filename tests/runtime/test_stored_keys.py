@@ -9,13 +9,13 @@ from api.empty_cases import CASES
 
 import ckernels as K
 import ckernels.compat.theano.tensor as T
-from ckernels.compat.theano.tensor import special
 from ckernels.errors import CKernelsError
 from ckernels.graph.node import Literal, Node, make
 from ckernels.graph.op import REGISTRY, having
 from ckernels.graph.walk import toposort
 from ckernels.ops.bodies import Body, closed
 from ckernels.runtime import stored
+from ckernels.theano.tensor import special
 
 from .test_stored import run
 
