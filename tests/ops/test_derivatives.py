@@ -25,7 +25,9 @@ def test_every_differentiable_row_has_cases():
         and n not in CASES
         and n not in NOT_HERE
         and not discrete(op)
-        and not op.grad.__module__.startswith(("ckernels.compat", "ckernels.theano", "ckernels.bridges"))
+        and not op.grad.__module__.startswith(
+            ("ckernels.compat", "ckernels.theano", "ckernels.bridges")
+        )
     ]
     assert not missing, missing
 
