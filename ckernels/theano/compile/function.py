@@ -14,6 +14,7 @@ from ...graph.walk import leaves
 from ..base.config import config
 from ..base.exceptions import GivensError, MissingInputError, RefusedError, UnusedInputError
 from ..base.names import absent_of as _absent_of
+from ..base.signatures import like as _like
 from ..graph.apply import Constant, Variable
 from ..graph.apply import inputs as graph_inputs
 from ..graph.type import DisconnectedType, NullType
@@ -83,24 +84,10 @@ def function(
     )
 
 
-def pfunc(
-    params,
-    outputs=None,
-    mode=None,
-    updates=None,
-    givens=None,
-    no_default_updates=False,
-    accept_inplace=False,
-    name=None,
-    rebuild_strict=True,
-    allow_input_downcast=None,
-    profile=None,
-    on_unused_input=None,
-):
+@_like(function, inputs="params")
+def pfunc(params, **asked):
     """`function`, under the name and with the argument `params` that Theano had inside."""
-    return function(params, outputs, mode, updates, givens, no_default_updates, accept_inplace,
-                    name, rebuild_strict, allow_input_downcast, profile,
-                    on_unused_input)  # fmt: skip
+    return function(params, **asked)
 
 
 class _Asked:

@@ -216,6 +216,31 @@ def causal_conv1d(
 # --- separable --------------------------------------------------------------------------------
 
 
+def separable(
+    conv,
+    input,
+    depthwise_filters,
+    pointwise_filters,
+    num_channels,
+    input_shape,
+    depthwise_filter_shape,
+    pointwise_filter_shape,
+    filter_flip,
+    **how,
+):
+    """Two convolutions by `conv`: each channel with its own filters, then a mixture."""
+    y = conv(
+        input,
+        depthwise_filters,
+        input_shape,
+        depthwise_filter_shape,
+        filter_flip=filter_flip,
+        num_groups=num_channels,
+        **how,
+    )
+    return conv(y, pointwise_filters, None, pointwise_filter_shape, filter_flip=filter_flip)
+
+
 def separable_conv2d(
     input,
     depthwise_filters,
@@ -236,18 +261,20 @@ def separable_conv2d(
     >>> K.int_shape(separable_conv2d(x, d, p, 3))
     (1, 4, 3, 3)
     """
-    y = conv2d(
+    return separable(
+        conv2d,
         input,
         depthwise_filters,
+        pointwise_filters,
+        num_channels,
         input_shape,
         depthwise_filter_shape,
-        border_mode,
-        subsample,
+        pointwise_filter_shape,
         filter_flip,
+        border_mode=border_mode,
+        subsample=subsample,
         filter_dilation=filter_dilation,
-        num_groups=num_channels,
     )
-    return conv2d(y, pointwise_filters, None, pointwise_filter_shape, filter_flip=filter_flip)
 
 
 def separable_conv3d(
@@ -269,18 +296,20 @@ def separable_conv3d(
     >>> K.int_shape(separable_conv3d(x, d, p, 3))
     (1, 4, 3, 3, 3)
     """
-    y = conv3d(
+    return separable(
+        conv3d,
         input,
         depthwise_filters,
+        pointwise_filters,
+        num_channels,
         input_shape,
         depthwise_filter_shape,
-        border_mode,
-        subsample,
+        pointwise_filter_shape,
         filter_flip,
-        filter_dilation,
-        num_channels,
+        border_mode=border_mode,
+        subsample=subsample,
+        filter_dilation=filter_dilation,
     )
-    return conv3d(y, pointwise_filters, None, pointwise_filter_shape, filter_flip=filter_flip)
 
 
 # --- gradients --------------------------------------------------------------------------------

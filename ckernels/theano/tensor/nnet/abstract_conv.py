@@ -11,6 +11,7 @@ from ....base import given
 from ....base.errors import ArgumentError, UsageError
 from ...base.config import config
 from ...base.names import absent_of as _absent_of
+from ...base.signatures import like as _like
 from ...classes.op import KernelOp
 from ...classes.rules import upcast
 from ...graph.apply import Constant
@@ -181,22 +182,10 @@ def _sized_as(x, shape):
     return specify_shape(x, known)
 
 
-def conv2d(
-    input,
-    filters,
-    input_shape=None,
-    filter_shape=None,
-    border_mode="valid",
-    subsample=(1, 1),
-    filter_flip=True,
-    image_shape=None,
-    filter_dilation=(1, 1),
-    num_groups=1,
-    unshared=False,
-    **kwargs,
-):
+@_like(own.conv2d)
+def conv2d(input, filters, input_shape, image_shape, **how):
     """Images (batch, channels, rows, columns) convolved with filters; see compat.nnet.conv2d."""
-    if "imshp_logical" in kwargs or "kshp_logical" in kwargs:
+    if how.keys() & {"imshp_logical", "kshp_logical"}:
         raise ArgumentError(
             "conv2d does not take imshp_logical or kshp_logical, which never "
             "upsampled dependably; in Theano only the old tensor.nnet.conv.conv2d "
@@ -207,58 +196,18 @@ def conv2d(
             "conv2d got both input_shape and image_shape, which mean the same: pass "
             "input_shape alone"
         )
-    return _conv(
-        2,
-        input,
-        filters,
-        image_shape if input_shape is None else input_shape,
-        filter_shape,
-        border_mode,
-        subsample,
-        filter_flip,
-        filter_dilation,
-        num_groups,
-        unshared,
-    )
+    input_shape = image_shape if input_shape is None else input_shape
+    return _conv(2, input, filters, input_shape, **how)
 
 
-def conv3d(
-    input,
-    filters,
-    input_shape=None,
-    filter_shape=None,
-    border_mode="valid",
-    subsample=(1, 1, 1),
-    filter_flip=True,
-    filter_dilation=(1, 1, 1),
-    num_groups=1,
-):
+@_like(own.conv3d)
+def conv3d(input, filters, **how):
     """Volumes (batch, channels, depth, rows, columns) convolved with filters."""
-    return _conv(
-        3,
-        input,
-        filters,
-        input_shape,
-        filter_shape,
-        border_mode,
-        subsample,
-        filter_flip,
-        filter_dilation,
-        num_groups,
-    )
+    return _conv(3, input, filters, **how)
 
 
-def causal_conv1d(
-    input,
-    filters,
-    filter_shape,
-    input_shape=None,
-    subsample=1,
-    filter_flip=True,
-    filter_dilation=1,
-    num_groups=1,
-    unshared=False,
-):
+@_like(own.causal_conv1d)
+def causal_conv1d(input, filters, filter_shape, input_shape, **how):
     """Sequences convolved so that no output sees later inputs."""
     return _apply(
         "causal_conv1d",
@@ -266,68 +215,20 @@ def causal_conv1d(
         (_images(input, 3, "input"), as_tensor_variable(filters)),
         filter_shape=_hint(filter_shape),
         input_shape=_hint(input_shape),
-        subsample=int(subsample),
-        filter_flip=bool(filter_flip),
-        filter_dilation=int(filter_dilation),
-        num_groups=int(num_groups),
-        unshared=bool(unshared),
+        **{k: bool(v) if k in ("filter_flip", "unshared") else int(v) for k, v in how.items()},
     )
 
 
-def separable_conv2d(
-    input,
-    depthwise_filters,
-    pointwise_filters,
-    num_channels,
-    input_shape=None,
-    depthwise_filter_shape=None,
-    pointwise_filter_shape=None,
-    border_mode="valid",
-    subsample=(1, 1),
-    filter_flip=True,
-    filter_dilation=(1, 1),
-):
+@_like(own.separable_conv2d)
+def separable_conv2d(**given):
     """Each channel with its own filters, then mixed by filters of one pixel."""
-    y = conv2d(
-        input,
-        depthwise_filters,
-        input_shape,
-        depthwise_filter_shape,
-        border_mode,
-        subsample,
-        filter_flip,
-        filter_dilation=filter_dilation,
-        num_groups=num_channels,
-    )
-    return conv2d(y, pointwise_filters, None, pointwise_filter_shape, filter_flip=filter_flip)
+    return own.separable(conv2d, **given)
 
 
-def separable_conv3d(
-    input,
-    depthwise_filters,
-    pointwise_filters,
-    num_channels,
-    input_shape=None,
-    depthwise_filter_shape=None,
-    pointwise_filter_shape=None,
-    border_mode="valid",
-    subsample=(1, 1, 1),
-    filter_flip=True,
-    filter_dilation=(1, 1, 1),
-):
+@_like(own.separable_conv3d)
+def separable_conv3d(**given):
     """`separable_conv2d` with one axis more."""
-    y = conv3d(
-        input,
-        depthwise_filters,
-        input_shape,
-        depthwise_filter_shape,
-        border_mode,
-        subsample,
-        filter_flip,
-        filter_dilation,
-        num_channels,
-    )
-    return conv3d(y, pointwise_filters, None, pointwise_filter_shape, filter_flip=filter_flip)
+    return own.separable(conv3d, **given)
 
 
 # --- gradients --------------------------------------------------------------------------------
@@ -410,147 +311,33 @@ def _grad(
     )
 
 
-def conv2d_grad_wrt_inputs(
-    output_grad,
-    filters,
-    input_shape,
-    filter_shape=None,
-    border_mode="valid",
-    subsample=(1, 1),
-    filter_flip=True,
-    filter_dilation=(1, 1),
-    num_groups=1,
-    unshared=False,
-):
+@_like(own.conv2d_grad_wrt_inputs)
+def conv2d_grad_wrt_inputs(output_grad, filters, input_shape, **how):
     """The gradient of conv2d by its input, of shape `input_shape`."""
-    return _grad(
-        2,
-        "inputs",
-        "input_shape",
-        output_grad,
-        filters,
-        input_shape,
-        border_mode,
-        subsample,
-        filter_flip,
-        filter_dilation,
-        num_groups,
-        unshared,
-        filter_shape=filter_shape,
-    )
+    return _grad(2, "inputs", "input_shape", output_grad, filters, input_shape, **how)
 
 
-def conv3d_grad_wrt_inputs(
-    output_grad,
-    filters,
-    input_shape,
-    filter_shape=None,
-    border_mode="valid",
-    subsample=(1, 1, 1),
-    filter_flip=True,
-    filter_dilation=(1, 1, 1),
-    num_groups=1,
-):
+@_like(own.conv3d_grad_wrt_inputs)
+def conv3d_grad_wrt_inputs(output_grad, filters, input_shape, **how):
     """The gradient of conv3d by its input, of shape `input_shape`."""
-    return _grad(
-        3,
-        "inputs",
-        "input_shape",
-        output_grad,
-        filters,
-        input_shape,
-        border_mode,
-        subsample,
-        filter_flip,
-        filter_dilation,
-        num_groups,
-        filter_shape=filter_shape,
-    )
+    return _grad(3, "inputs", "input_shape", output_grad, filters, input_shape, **how)
 
 
-def conv2d_grad_wrt_weights(
-    input,
-    output_grad,
-    filter_shape,
-    input_shape=None,
-    border_mode="valid",
-    subsample=(1, 1),
-    filter_flip=True,
-    filter_dilation=(1, 1),
-    num_groups=1,
-    unshared=False,
-):
+def conv2d_grad_wrt_weights(input, output_grad, filter_shape, **how):
     """The gradient of conv2d by its filters, of shape `filter_shape`."""
-    return _grad(
-        2,
-        "weights",
-        "filter_shape",
-        input,
-        output_grad,
-        filter_shape,
-        border_mode,
-        subsample,
-        filter_flip,
-        filter_dilation,
-        num_groups,
-        unshared,
-        input_shape=input_shape,
-    )
+    return _grad(2, "weights", "filter_shape", input, output_grad, filter_shape, **how)
 
 
-def conv3d_grad_wrt_weights(
-    input,
-    output_grad,
-    filter_shape,
-    input_shape=None,
-    border_mode="valid",
-    subsample=(1, 1, 1),
-    filter_flip=True,
-    filter_dilation=(1, 1, 1),
-    num_groups=1,
-):
+@_like(own.conv3d_grad_wrt_weights)
+def conv3d_grad_wrt_weights(input, output_grad, filter_shape, **how):
     """The gradient of conv3d by its filters, of shape `filter_shape`."""
-    return _grad(
-        3,
-        "weights",
-        "filter_shape",
-        input,
-        output_grad,
-        filter_shape,
-        border_mode,
-        subsample,
-        filter_flip,
-        filter_dilation,
-        num_groups,
-        input_shape=input_shape,
-    )
+    return _grad(3, "weights", "filter_shape", input, output_grad, filter_shape, **how)
 
 
-def conv2d_transpose(
-    input,
-    filters,
-    output_shape,
-    filter_shape=None,
-    border_mode="valid",
-    input_dilation=(1, 1),
-    filter_flip=True,
-    filter_dilation=(1, 1),
-    num_groups=1,
-    unshared=False,
-):
+@_like(own.conv2d_transpose)
+def conv2d_transpose(input, filters, output_shape, input_dilation, **how):
     """The transposed convolution, up to `output_shape`."""
-    return conv2d_grad_wrt_inputs(
-        input,
-        filters,
-        output_shape,
-        filter_shape,
-        border_mode,
-        input_dilation,
-        filter_flip,
-        filter_dilation,
-        num_groups,
-        unshared,
-    )
+    return conv2d_grad_wrt_inputs(input, filters, output_shape, subsample=input_dilation, **how)
 
 
 # --- the classes ------------------------------------------------------------------------------

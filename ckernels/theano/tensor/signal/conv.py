@@ -3,6 +3,7 @@
 from ....api.tensor import Tensor
 from ....base.errors import CKernelsError
 from ...base.names import absent_of as _absent_of
+from ...base.signatures import like as _like
 from ...classes.op import KernelOp
 from ...handles.variables import as_tensor_variable
 from ...images import signal as own
@@ -12,15 +13,8 @@ def _convolved(x, w, options):
     return own.conv2d(Tensor(x), Tensor(w), **dict(options)).node
 
 
-def conv2d(
-    input,
-    filters,
-    image_shape=None,
-    filter_shape=None,
-    border_mode="valid",
-    subsample=(1, 1),
-    **kwargs,
-):
+@_like(own.conv2d)
+def conv2d(input, filters, image_shape, filter_shape, border_mode, subsample, **ignored):
     """Each image (rows, columns) of `input` convolved with each filter; see compat.signal."""
     input, filters = as_tensor_variable(input), as_tensor_variable(filters)
     for what, x in (("input", input), ("filters", filters)):

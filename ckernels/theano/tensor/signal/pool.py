@@ -5,6 +5,7 @@ import numpy as np
 from ....api.tensor import Tensor
 from ....base.errors import ArgumentError, NotSupported, UsageError
 from ...base.names import absent_of as _absent_of
+from ...base.signatures import like as _like
 from ...classes.op import KernelOp
 from ...handles.variables import Handle, as_tensor_variable
 from ...images import signal as own
@@ -122,34 +123,16 @@ def _pool(n, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
     )
 
 
-def pool_2d(
-    input,
-    ws=None,
-    ignore_border=None,
-    stride=None,
-    pad=(0, 0),
-    mode="max",
-    ds=None,
-    st=None,
-    padding=None,
-):
+@_like(own.pool_2d)
+def pool_2d(input, **how):
     """Pooling over the last two axes; see compat.signal.pool_2d."""
-    return _pool(2, input, ws, ignore_border, stride, pad, mode, ds, st, padding)
+    return _pool(2, input, **how)
 
 
-def pool_3d(
-    input,
-    ws=None,
-    ignore_border=None,
-    stride=None,
-    pad=(0, 0, 0),
-    mode="max",
-    ds=None,
-    st=None,
-    padding=None,
-):
+@_like(own.pool_3d)
+def pool_3d(input, **how):
     """Pooling over the last three axes."""
-    return _pool(3, input, ws, ignore_border, stride, pad, mode, ds, st, padding)
+    return _pool(3, input, **how)
 
 
 def _same_size(x, size):
