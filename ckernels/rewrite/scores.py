@@ -7,10 +7,14 @@ What is found is described; what becomes of it is decided in attention.py.
 from .. import ops
 from . import views
 from .engine import Matcher, number, rewrite
-from .gathered import is_number
 
 BATCH = ("reshape", "expand", "squeeze")  # views that may regroup the axes of a batch
 VIEWS = Matcher(views.family)
+
+
+def is_number(x, node):
+    """Whether an operand is one number, however many axes it has."""
+    return all(type(n) is int and n == 1 for n in x.shape) and x.dtype == node.dtype
 
 
 def settled(x):

@@ -90,6 +90,8 @@ PROGRAMS = {
     "turned": lambda w, i: K.set_subtensor(w[::-1], w),
     "slice": step(lambda w, i: K.sum(K.square(w[3:9]) * K.sum(K.cast(i, "float32")))),
     "one row": step(lambda w, i: K.sum(K.square(w[-2]))),
+    "squared": lambda w, i: w - K.square(K.gradients(K.sum(K.gather(w, i) ** 2), [w])[0]),
+    "scaled by a matrix": lambda w, i: w - w * K.gradients(K.sum(K.gather(w, i) ** 2), [w])[0],
 }
 
 
@@ -108,11 +110,11 @@ def test_programs(name):
 NEAR = {
     "decayed": lambda w, i: w * 0.9 - 0.1 * K.gradients(K.sum(K.square(K.gather(w, i))), [w])[0],
     "of all rows": step(lambda w, i: K.sum(K.square(K.gather(w, i))) + K.sum(K.square(w))),
-    "squared": lambda w, i: w - K.square(K.gradients(K.sum(K.gather(w, i) ** 2), [w])[0]),
-    "scaled by a matrix": lambda w, i: w - w * K.gradients(K.sum(K.gather(w, i) ** 2), [w])[0],
+    "squared and more": lambda w, i: (
+        w - K.square(K.gradients(K.sum(K.gather(w, i) ** 2), [w])[0]) - 1e-3),
     "of another variable": lambda w, i: K.inc_subtensor((w * 2)[i], 1.0),
     "columns": step(lambda w, i: K.sum(K.square(K.gather(K.transpose(w), i % 4)))),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NEAR)
@@ -120,6 +122,68 @@ def test_near_misses(name):
     array = np.array([5, 1, 5, 3], "int32")
     f = same(pair(NEAR[name], [((None,), "int32")]), array)
     assert in_place(f, array) == [False]
+
+
+def optimiser(kind, table, state, ids):
+    """[updates] of a step of an optimiser, and how many of its arrays change in a few rows."""
+    g = K.gradients(K.sum(K.square(K.gather(table, ids) - 0.5)), [table])[0]
+    if kind == "adagrad":  # as Keras 2 writes it
+        summed = state + K.square(g)
+        return [(state, summed), (table, table - 0.1 * g / (K.sqrt(summed) + 1e-7))]
+    if kind == "adagrad of roots":  # as Keras 3 writes it
+        summed = state + K.square(g)
+        return [(state, summed), (table, table - 0.1 * g / K.sqrt(summed + 1e-7))]
+    if kind == "clipped":
+        return [(table, table - 0.1 * K.clip(g, -0.5, 0.5))]
+    if kind == "momentum":
+        moved = 0.9 * state - 0.1 * g
+        return [(state, moved), (table, table + moved)]
+    mean = 0.9 * state + 0.1 * K.square(g)  # RMSprop
+    return [(state, mean), (table, table - 0.1 * g / (K.sqrt(mean) + 1e-7))]
+
+
+OPTIMISERS = {
+    "adagrad": [True, True],
+    "adagrad of roots": [True, True],
+    "clipped": [True],
+    "momentum": [False, False],  # all rows of the state decay, and move the table
+    "rmsprop": [False, False],
+}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("kind", OPTIMISERS)
+def test_optimisers(kind, dtype):
+    start, array = RNG.normal(size=(60, 4)), np.array([5, 1, 5, 59, 5], "int32")
+    found = []
+    for mode in (None, "reference"):
+        table = K.variable(start, dtype=dtype, name="table")
+        state = K.variable(np.full((60, 4), 0.1), dtype=dtype, name="state")
+        ids = K.placeholder((None,), dtype="int32")
+        f = K.function([ids], [], updates=optimiser(kind, table, state, ids), mode=mode)
+        for _ in range(3):
+            f(array)
+        if mode is None:
+            assert in_place(f, array) == OPTIMISERS[kind]
+        found.append([K.get_value(v).astype("float64") for v in (table, state)])
+    digits = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-5, "float64": 1e-13}[dtype]
+    for got, want in zip(*found):
+        np.testing.assert_allclose(got, want, rtol=digits, atol=digits)
+        if all(OPTIMISERS[kind]):
+            left = np.setdiff1d(np.arange(60), array)
+            np.testing.assert_array_equal(got[left], want[left])
+
+
+def test_rows_that_are_not_gathered_keep_their_values():
+    """The whole formula makes NaN of 0 / 0 and 0 * inf there."""
+    table = K.variable(np.ones((50, 2)), name="table")
+    scale = K.variable(np.full((50, 2), np.inf), name="scale")
+    i = K.placeholder((None,), dtype="int64")
+    g = K.gradients(K.sum(K.gather(table, i) * 2), [table])[0]
+    K.function([i], [], updates=[(table, table - g * scale)])([np.array([3])])
+    want = np.ones((50, 2))
+    want[3] = -np.inf
+    np.testing.assert_array_equal(K.get_value(table), want)
 
 
 def test_a_gradient_that_somebody_reads_is_computed():

@@ -17,7 +17,7 @@ def leaf(shape, dtype):
 W = leaf((50, 3), "float32")
 I, J = leaf((4,), "int64"), leaf((2, 3), "int32")
 G, H = leaf((4, 3), "float32"), leaf((2, 3, 3), "float32")
-RATE = leaf((), "float32")
+RATE, A = leaf((), "float32"), leaf((50, 3), "float32")
 RNG = np.random.default_rng(3)
 
 
@@ -31,6 +31,12 @@ def sliced(low, high):
     return make("set_slice", (zeros, leaf((high - low, 3), "float32")), {"slices": slices})
 
 
+def columns(low, high):
+    zeros = ops.broadcast_to(ops.to_node(np.float32(0), "zeros"), (50, 3))
+    slices = ((None, None, 1), (low, high, 1))
+    return make("set_slice", (zeros, leaf((50, high - low), "float32")), {"slices": slices})
+
+
 def rewritten(new, *outputs):
     return gathered_updates([(W, new)], list(outputs))[0]
 
@@ -42,12 +48,23 @@ CASES = {
     "two": lambda: W - RATE * (scatter() + scatter(J, H) * 2),
     "a difference": lambda: W - (scatter(J, H) - scatter()),
     "slice": lambda: W - RATE * sliced(2, 7),
-}
-NEAR = {
-    "decay": lambda: W * RATE - scatter(),
     "not linear": lambda: W - ops.square(scatter()),
     "a matrix of factors": lambda: W - scatter() * leaf((50, 3), "float32"),
     "a row of factors": lambda: W - scatter() * leaf((3,), "float32"),
+    "a column of factors": lambda: W - scatter() * leaf((50, 1), "float32"),
+    "a slice and a matrix and a row": lambda: (
+        W - columns(1, 2) * leaf((50, 3), "float32") * leaf((3,), "float32")),
+    "of itself twice": lambda: (lambda s: W - (s + s))(scatter()),
+    "clipped": lambda: W - RATE * ops.clip(scatter(), -0.5, 0.5),
+    "chosen": lambda: W - ops.where(scatter() > 0.3, scatter() * 2, scatter()),
+    "its sign": lambda: W - RATE * ops.sign(scatter()),
+    "by the root of a table": lambda: W - scatter() / (ops.sqrt(ops.square(A)) + 1e-7),
+    "with a table of squares": lambda: (
+        lambda s: W - RATE * s / (ops.sqrt(ops.square(A) + ops.square(s)) + 1e-7)
+    )(scatter() + scatter(J, H)),
+}  # fmt: skip
+NEAR = {
+    "decay": lambda: W * RATE - scatter(),
     "with a matrix": lambda: W - (scatter() + leaf((50, 3), "float32")),
     "the wrong way round": lambda: scatter() - W,
     "another table": lambda: leaf((50, 3), "float32") - scatter(),
@@ -58,7 +75,17 @@ NEAR = {
         {"slices": ((0, 2, 1), (None, None, 1))}),
     "two slices": lambda: W - (sliced(0, 3) + sliced(2, 4)),
     "one divided by it": lambda: W - RATE / scatter(),
-    "of itself twice": lambda: (lambda s: W - (s + s))(scatter()),
+    "a number more": lambda: W - (scatter() + 1e-3),
+    "clipped above zero": lambda: W - ops.clip(scatter(), 0.1, 0.5),
+    "its cosine": lambda: W - ops.cos(scatter()),
+    "by what may be zero": lambda: W - scatter() / ops.sqrt(A),
+    "by the root of a table less a number": lambda: W - scatter() / ops.sqrt(A - 1e-7),
+    "by what rounds to zero": lambda: W - scatter() / ops.exp(A),
+    "by what may be negative": lambda: W - scatter() / (A + 1e-7),
+    "by its norm": lambda: (lambda s: W - s / ops.sqrt(ops.sum(ops.square(s))))(scatter()),
+    "noise": lambda: W - scatter() * ops.random_uniform(7, (50, 3), "float32"),
+    "a table that is computed": lambda: W - scatter() * ops.matmul(A, leaf((3, 3), "float32")),
+    "a slice and a scatter": lambda: W - (scatter() + sliced(2, 7)),
 }  # fmt: skip
 
 
@@ -88,6 +115,12 @@ def test_rows(name):
 def test_near_misses(name):
     new = NEAR[name]()
     assert rewritten(new) is new
+
+
+@pytest.mark.parametrize("under", [
+    lambda: ops.sqrt(A + 1e-7), lambda: ops.sqrt(ops.maximum(1e-7 + A, 0))])  # fmt: skip
+def test_roots_of_a_table_and_a_number(under):
+    assert rewritten(W - scatter() / under()).op.name == "advanced_inc"
 
 
 def test_what_others_read_is_computed():
