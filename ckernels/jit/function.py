@@ -1,5 +1,6 @@
 """Jitted: what `ck.jit(f)` returns. A call finds the trace of its dtypes, ranks, static arguments
-and small sizes, or makes it; where there is none, the call is NumPy's.
+and small sizes, or makes it; where there is none, the call is NumPy's. What a trace is, and which
+paths it has, stands in branches.py.
 
 A trace that fails changes nothing, so the function itself can always be called in its place: it
 gives the result, or the error, that NumPy gives.
@@ -13,31 +14,18 @@ import warnings
 
 import numpy as np
 
-from .. import ops
 from ..base import locks
 from ..base.errors import ArgumentError, CKernelsError, CKernelsWarning, NotSupported
 from ..base.native import runtime
-from ..graph.node import Node
-from ..graph.walk import toposort
 from ..numpy.value import ArrayValue
-from ..runtime.function import make_function
+from .branches import SIZES, Branches, NotTraced, Sized, is_any, is_leaf
 from .number import PythonNumber
 from .program import Reads, TracedNames
 from .syntax import transformed
-from .trace import SMALL, Asked, Pinned, Trace, placeholder
-from .trees import flatten, put_together
+from .trace import SMALL, Pinned
+from .trees import flatten
 
 VARIANTS = 24  # values of pinned numbers that get traces of their own; beyond, calls are NumPy's
-LEAVES = (np.ndarray, np.generic, int, float, complex)
-
-
-def is_leaf(x):
-    """Whether an argument is data: an array or a number."""
-    return isinstance(x, LEAVES) and type(x) is not bool
-
-
-def is_traced(x):
-    return isinstance(x, (ArrayValue, PythonNumber, np.ndarray, np.generic))
 
 
 class PlainDispatch:
@@ -60,7 +48,7 @@ class Jitted(Dispatch):
     def __init__(self, function, static=(), background=False, strict=False, check=None):
         self.function, self.strict, self.check = function, strict, check
         self.static, self.background = _names(static), background
-        self.plans, self.pinned, self.failed, self.noted = {}, set(), {}, set()
+        self.plans, self.pinned, self.noted = {}, set(), set()
         self.program, self.lock, self.counts = None, locks.rlock(), {}
         self.signature, self.threads = None, {}
         functools.update_wrapper(self, function)
@@ -92,24 +80,30 @@ class Jitted(Dispatch):
             return self.numpy(plan, args, kwargs)
         try:
             done, value = plan.run(leaves)
+        except Pinned:  # on a path that no call took before
+            return self.called(*args, **kwargs)
+        except NotTraced as problem:
+            return self.numpy(problem.cause, args, kwargs)
         except (CKernelsError, FloatingPointError, ValueError, IndexError, TypeError) as problem:
             if self.strict:
                 raise
             self.counted(f"a call failed: {type(problem).__name__}")
             return self.original(args, kwargs, problem)
-        if done and plan.simple is not None and not kwargs and not self.static:
-            self.dispatched(plan.simple, len(args), leaves)
+        if done and not kwargs and not self.static:
+            plan = plan.of_sizes(leaves)
+            if plan.simple is not None:
+                self.dispatched(plan, len(args), leaves)
         return value if done else self.original(args, kwargs, None)
 
-    def dispatched(self, traced, count, leaves):
+    def dispatched(self, plan, count, leaves):
         """Let C serve calls like this one, where each argument and each name is one leaf."""
-        program = self.program
+        program, traced = self.program, plan.simple
         names = [*program.fixed, *program.free]
         if len(leaves) != count + len(program.free) or len(leaves) > MOST_LEAVES or any(
             not isinstance(name[0], (dict, types.CellType)) for name in names
         ):  # fmt: skip
             return
-        kinds = [self.leaf_key(i, x) for i, x in enumerate(leaves)]
+        kinds = [self.leaf_key(i, x, plan.sized) for i, x in enumerate(leaves)]
         if any(isinstance(x, np.generic) or isinstance(k, tuple) and type(x) is not np.ndarray
                for x, k in zip(leaves, kinds)):  # fmt: skip
             return
@@ -213,7 +207,7 @@ class Jitted(Dispatch):
     def look(self):
         """The Reads of the function as its names are now."""
         with self.lock:
-            self.plans, self.failed = {}, {}
+            self.plans = {}
             try:
                 self.program = self.looked()
             except NotSupported as problem:
@@ -224,12 +218,12 @@ class Jitted(Dispatch):
     def looked(self):
         return Reads(self.function)
 
-    def leaf_key(self, place, x):
-        """What of a leaf a trace is made for."""
+    def leaf_key(self, place, x, sized=False):
+        """What of a leaf a trace is made for. sized: for these sizes only."""
         kind = type(x)
         if kind is np.ndarray:
             shape = x.shape
-            if None not in self.pinned:
+            if None not in self.pinned and not sized:
                 shape = tuple([d if d <= SMALL else -1 for d in shape])
             return x.dtype, shape, x.flags.c_contiguous
         if isinstance(x, np.generic):
@@ -247,26 +241,27 @@ class Jitted(Dispatch):
             plan = self.plans.get(key)
             if plan is not None:
                 return plan, leaves
-            if len(self.plans) >= VARIANTS and self.pinned - {None}:
-                plan = NotSupported(f"more than {VARIANTS} values of numbers that it uses as such")
-                break
+            most = VARIANTS if self.pinned - {None} else SIZES
+            if len(self.plans) >= most and self.pinned:
+                self.plans[key] = NotSupported(f"more than {most} sizes, or values of numbers, "
+                                               "that each need a trace of their own")  # fmt: skip
+                continue
             try:
                 plan = Branches(self, described, leaves)
                 plan.branch(leaves)
-                break
-            except Pinned as problem:
-                if problem.place in self.pinned:
-                    plan = NotSupported("a number is used in Python")
-                    break
-                self.pinned.add(problem.place)
-            except (Asked, NotSupported) as problem:
-                plan = problem
-                break
-            except Exception as problem:  # of the user's program, or of a graph: NumPy's to say
-                plan = TraceFailed(problem)
-                break
-        self.plans[key] = plan
-        return plan, leaves
+            except Pinned:
+                continue
+            self.plans[key] = plan
+
+    def pin(self, place):
+        """Make a number, or with None all sizes, a part of traces; whether it was none yet."""
+        new = place not in self.pinned
+        self.pinned.add(place)
+        return new
+
+    def served(self):
+        """How many traces there are."""
+        return sum(p.served() for p in self.plans.values() if isinstance(p, Branches))
 
     def traced_function(self):
         """The Python functions that it is made of, for a Reads that calls it."""
@@ -284,10 +279,13 @@ class Jitted(Dispatch):
 
     def report(self):
         """What has been traced and what runs in NumPy: a dict of `traces`, `numpy` {reason: number
-        of calls}, `pinned` (whether sizes or numbers are part of a trace)."""
-        good = [p for p in self.plans.values() if isinstance(p, Branches)]
-        return {"traces": sum(len(t.leaves) for t in good), "numpy": dict(self.counts),
-                "pinned": sorted(map(str, self.pinned))}  # fmt: skip
+        of calls}, `pinned` (which numbers are part of a trace; None: all sizes) and `sized` (what
+        was refused for all sizes, so that each size has a trace of its own)."""
+        paths = [t for p in self.plans.values() if isinstance(p, Branches)
+                 for t in p.leaves.values()]  # fmt: skip
+        sized = {str(t.why).split("\n")[0]: None for t in paths if isinstance(t, Sized)}
+        return {"traces": self.served(), "numpy": dict(self.counts),
+                "pinned": sorted(map(str, self.pinned)), "sized": list(sized)}  # fmt: skip
 
     def source(self, kind="python"):
         """The Python source of the function and of those it calls, with loops and branches as the
@@ -304,16 +302,6 @@ class Jitted(Dispatch):
         for thread in list(self.threads.values()):
             thread.join()
         return self
-
-
-class TraceFailed(NotSupported):
-    """An exception while tracing, of the program itself."""
-
-    def __init__(self, problem):
-        super().__init__(
-            f"{type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''}"
-        )
-        self.cause = problem
 
 
 class Static:
@@ -336,248 +324,4 @@ def _names(static):
     return static
 
 
-class Branches:
-    """Traces for one key: one, or several that truth values of data choose from.
-
-    leaves: {truth values so far: Traced}; asks: {truth values so far: function of the next one}."""
-
-    def __init__(self, jitted, described, leaves):
-        self.jitted, self.described = jitted, described
-        self.leaves, self.asks = {}, {}
-        self.simple = None  # the one trace, where calls are that of its compiled function
-        self.inputs = [input_of(jitted, i, x) for i, x in enumerate(leaves)]
-
-    def branch(self, leaves):
-        """The Traced for the arguments at hand, traced where there is none."""
-        answers = ()
-        while answers not in self.leaves:
-            ask = self.asks.get(answers)
-            if ask is None:
-                with self.jitted.lock:
-                    if answers not in self.leaves and answers not in self.asks:
-                        self.trace(answers, leaves)
-                continue
-            answers += (bool(ask(leaves)),)
-        return self.leaves[answers]
-
-    def trace(self, answers, leaves):
-        trace = Trace(answers, lambda node: self.part([node])(leaves))
-        plan = make_plan(self, trace, leaves)
-        asked = []
-        for node, answer in trace.asked:
-            if tuple(asked) not in self.asks:
-                self.asks[tuple(asked)] = self.part([node])
-            asked.append(answer)
-        self.leaves[tuple(asked)] = plan
-        direct = not asked and plan.simple and runtime is not None
-        self.simple = plan if direct and type(plan.compiled) is runtime.Function else None
-
-    def part(self, nodes):
-        """A function of the leaves that computes the one node."""
-        compiled, used = compile_nodes(self, nodes)
-        return lambda leaves: compiled(*[leaves[i] for i in used])[0]
-
-    def run(self, leaves):
-        """(whether the trace holds, the result) of a call."""
-        plan = self.leaves.get(()) or self.branch(leaves)
-        return plan(leaves)
-
-
-def compile_nodes(tree, nodes):
-    """(compiled function, numbers of the leaves that it takes)."""
-    order = toposort(nodes)
-    needed = {n.uid for n in order if n.op.name == "placeholder"}
-    used = [i for i, n in enumerate(tree.inputs) if n.uid in needed]
-    compiled = make_function([tree.inputs[i] for i in used], nodes, single=False,
-                             name=tree.jitted.__name__, downcast=False, positional_only=True,
-                             check=tree.jitted.check)  # fmt: skip
-    return compiled, used
-
-
-def input_of(jitted, place, x):
-    """The placeholder of a leaf."""
-    if isinstance(x, np.ndarray):
-        sizes = [d if None in jitted.pinned or d <= SMALL else None for d in x.shape]
-        return placeholder(x.dtype, sizes)
-    if isinstance(x, np.generic):
-        return placeholder(x.dtype, ())
-    return placeholder({int: "int64", float: "float64", complex: "complex128"}[type(x)], ())
-
-
-def traced_leaf(jitted, trace, place, x, node):
-    """A leaf as the traced function gets it."""
-    if isinstance(x, np.ndarray):
-        return ArrayValue(trace, node, False, x.flags.c_contiguous)
-    if isinstance(x, np.generic):
-        return ArrayValue(trace, node, True, True)
-    if place in jitted.pinned or type(x) is complex:
-        return x
-    if type(x) is int and not -(2**62) < x < 2**62:
-        raise NotSupported("a Python int beyond 64 bits")
-
-    def pin():
-        raise Pinned(place)
-
-    return PythonNumber(trace, node, type(x), pin)
-
-
-def make_plan(tree, trace, leaves):
-    """Run the function over Values; the Traced of what it did."""
-    jitted, program = tree.jitted, tree.jitted.program
-    values = [traced_leaf(jitted, trace, i, x, n)
-              for i, (x, n) in enumerate(zip(leaves, tree.inputs))]  # fmt: skip
-    build = TracedNames(trace, program)
-    args, kwargs, free = put_together(tree.described, iter(values), build.of_class)
-    build.name(free)
-    if jitted.static:
-        bound = inspect.BoundArguments(jitted.signature, {
-            **args, **{k: v.value for k, v in kwargs.items()}})  # fmt: skip
-        found = jitted.body(build)(*bound.args, **bound.kwargs)
-        given = (args, kwargs, free)
-    else:
-        found = jitted.body(build)(*args, **kwargs)
-        given = (args, kwargs, free)
-    unchanged(given, tree.described, values)
-    return Traced(tree, trace, values, found)
-
-
-def unchanged(given, described, values):
-    """NotSupported where the function changed a list, a dict or an object it was given."""
-    now = []
-    description = flatten(given, is_any, now)
-    same = len(now) == len(values) and all(a is b for a, b in zip(now, values))
-    if not same or repr(description) != repr(described):
-        raise NotSupported("it changes a list, a dict or an object that it was given")
-
-
-def is_any(x):
-    return isinstance(x, (ArrayValue, PythonNumber)) or is_leaf(x)
-
-
-class Traced:
-    """One trace, compiled: which leaves go in, what the results are made of, what is written
-    back into arguments."""
-
-    def __init__(self, tree, trace, values, found):
-        self.nodes, self.places = [], {}
-        self.guarded = bool(trace.guards)
-        if trace.guards:
-            whole = trace.guards[0]
-            for g in trace.guards[1:]:
-                whole = ops.logical_and(whole, g)
-            self.nodes.append(whole)
-        outs = []
-        self.described = flatten(found, is_traced, outs)
-        self.makers = [self.maker(x, values) for x in outs]
-        self.mutated = [(i, self.place(v.read())) for i, v in enumerate(values)
-                        if isinstance(v, ArrayValue)
-                        and v.read() is not tree.inputs[i]]  # fmt: skip
-        self.arrays = [
-            i for i, v in enumerate(values) if isinstance(v, ArrayValue) and not v.scalar
-        ]
-        if self.nodes:
-            self.compiled, self.used = compile_nodes(tree, self.nodes)
-        else:
-            self.compiled, self.used = None, ()
-        single = self.described == "leaf" and not self.mutated and not self.guarded
-        self.simple = single and self.nodes and self.makers[0][0] in ("array", "scalar")
-        self.scalar = single and self.nodes and self.makers[0][0] == "scalar"
-
-    def place(self, node):
-        """The number of an output; equal nodes are computed once."""
-        found = self.places.get(node.uid)
-        if found is None:
-            found = self.places[node.uid] = len(self.nodes)
-            self.nodes.append(node)
-        return found
-
-    def maker(self, x, values):
-        """(how, number of the output or leaf, more) by which one result is made."""
-        if not isinstance(x, (ArrayValue, PythonNumber)):
-            if isinstance(x, np.ndarray):
-                return "constant", x.copy(), None
-            return "static", x, None
-        for i, v in enumerate(values):
-            if x is v:
-                return "leaf", i, None
-        if isinstance(x, PythonNumber):
-            return "number", self.place(x.node), x.kind
-        if x.scalar:
-            return "scalar", self.place(x.read()), None
-        root = x.root()
-        for i, v in enumerate(values):
-            if root is v:
-                return "view", i, lenses(x)
-        if x.base is not None:
-            return "part", self.place(root.read()), (id(root), lenses(x))
-        return "array", self.place(x.read()), id(x)
-
-    def __call__(self, leaves):
-        """(whether the trace holds, the result)."""
-        if self.simple:
-            found = self.compiled(*[leaves[i] for i in self.used])[0]
-            return True, found[()] if self.scalar else found
-        if self.mutated and not self.writable(leaves):
-            return False, None
-        found = self.compiled(*[leaves[i] for i in self.used]) if self.nodes else ()
-        if self.guarded and not found[0]:
-            return False, None
-        for i, place in self.mutated:
-            np.copyto(leaves[i], found[place])
-        made, taken = {}, set()
-        results = [self.made(m, found, leaves, made, taken) for m in self.makers]
-        return True, put_together(self.described, iter(results))
-
-    def writable(self, leaves):
-        """Whether what is written back reaches one argument each, and may be written."""
-        for i, _ in self.mutated:
-            if not leaves[i].flags.writeable:
-                return False
-            for j in self.arrays:
-                if i != j and np.may_share_memory(leaves[i], leaves[j]):
-                    return False
-        return not any(_folded(leaves[i]) for i, _ in self.mutated)
-
-    def made(self, maker, found, leaves, made, taken):
-        how, what, more = maker
-        if how == "leaf":
-            return leaves[what]
-        if how == "view":
-            return _through(leaves[what], more)
-        if how in ("static", "constant"):
-            return what.copy() if how == "constant" else what
-        if how == "number":
-            return more(found[what])
-        if how == "scalar":
-            return found[what][()]
-        owner = more if how == "array" else more[0]
-        if owner not in made:
-            array = found[what]
-            made[owner] = array.copy() if what in taken else array
-            taken.add(what)
-        return made[owner] if how == "array" else _through(made[owner], more[1])
-
-
-def _folded(array):
-    """Whether elements of an array share memory with one another."""
-    return any(s == 0 and d > 1 for s, d in zip(array.strides, array.shape))
-
-
-def lenses(x):
-    """How NumPy makes a view from the array at the end of its chain of bases."""
-    found = []
-    while x.base is not None:
-        if x.lens.real is None:
-            raise NotSupported("a result that is a view at a place that data decides")
-        found.append(x.lens.real)
-        x = x.base
-    return found[::-1]
-
-
-def _through(array, views):
-    for real in views:
-        array = real(array)
-    return array
-
-
-__all__ = ["Jitted", "Node", "Traced", "Branches"]
+__all__ = ["Jitted"]

@@ -41,6 +41,10 @@ class Asked(Exception):
         super().__init__(what)
 
 
+class TooDeep(Asked):
+    """One truth value more than a trace may be decided by."""
+
+
 class Untraceable(Asked):
     """Something that cannot be traced, for another reason."""
 
@@ -138,7 +142,7 @@ class Trace(Owner):
         if node.dtype != "bool" or node.ndim or self.decide is None:
             raise Asked(what)
         if len(self.asked) >= DEEPEST:
-            raise Asked(what)
+            raise TooDeep(what)
         if len(self.asked) < len(self.answers):
             answer = self.answers[len(self.asked)]
         else:

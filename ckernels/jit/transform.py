@@ -12,7 +12,8 @@ from ..autodiff import reverse
 from ..base.errors import ArgumentError, CKernelsError, DTypeError, NotSupported, ShapeError
 from ..graph.walk import rebuild
 from ..numpy.value import ArrayValue
-from .function import Jitted, is_any
+from .branches import is_any
+from .function import Jitted
 from .number import PythonNumber
 from .program import Reads
 from .trace import Asked, placeholder

@@ -1,0 +1,371 @@
+"""Branches: the traces of one key of a jitted function, and what each is as a compiled function.
+
+Truth values that the arguments decide choose among them; each path through these is traced when a
+call first takes it, and a path that cannot be traced is NumPy's while the others stay compiled.
+A path that is refused for open sizes is traced for each of some sizes. Which key a call has, and
+what is done where there is no trace, is in function.py.
+"""
+
+import inspect
+
+import numpy as np
+
+from .. import ops
+from ..base.errors import NotSupported
+from ..base.native import runtime
+from ..graph.walk import toposort
+from ..numpy.value import ArrayValue
+from ..runtime.function import make_function
+from . import namespace
+from .number import PythonNumber
+from .program import TracedNames
+from .trace import SMALL, Asked, Pinned, TooDeep, Trace, placeholder
+from .trees import flatten, put_together
+
+LEAVES = (np.ndarray, np.generic, int, float, complex)
+FAILURES = 3  # paths, or sizes of one path, that may be NumPy's before one was traced
+SIZES = 64  # sizes that get traces of their own, where these are part of traces
+
+
+def is_leaf(x):
+    """Whether an argument is data: an array or a number."""
+    return isinstance(x, LEAVES) and type(x) is not bool
+
+
+def is_traced(x):
+    return isinstance(x, (ArrayValue, PythonNumber, np.ndarray, np.generic))
+
+
+def is_any(x):
+    return isinstance(x, (ArrayValue, PythonNumber)) or is_leaf(x)
+
+
+class TraceFailed(NotSupported):
+    """An exception while tracing, of the program itself."""
+
+    def __init__(self, problem):
+        super().__init__(
+            f"{type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''}"
+        )
+        self.cause = problem
+
+
+class NotTraced(Exception):
+    """A call whose path is NumPy's. cause: why."""
+
+    def __init__(self, cause):
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+class Branches:
+    """Traces for one key: one, or several that truth values of data choose from.
+
+    leaves: {truth values so far: Traced, a Sized, or the exception that says why there is none};
+    asks: {truth values so far: function of the next one}; sized: for the sizes of `leaves` only."""
+
+    def __init__(self, jitted, described, leaves, sized=False):
+        self.jitted, self.described, self.sized = jitted, described, sized
+        self.leaves, self.asks = {}, {}
+        self.simple = None  # the one trace, where calls are that of its compiled function
+        self.inputs = [input_of(x, sized or None in jitted.pinned) for x in leaves]
+
+    def branch(self, leaves):
+        """The Traced for the arguments at hand, or why there is none; made where it is new."""
+        answers = ()
+        while answers not in self.leaves:
+            ask = self.asks.get(answers)
+            if ask is None:
+                with self.jitted.lock:
+                    if answers not in self.leaves and answers not in self.asks:
+                        self.trace(answers, leaves)
+                continue
+            answers += (bool(ask(leaves)),)
+        return self.leaves[answers]
+
+    def trace(self, answers, leaves):
+        """Trace the path of these arguments; what came out is kept. Pinned, where the whole has to
+        be traced again for the value of a number."""
+        trace = Trace(answers, lambda node: self.part([node])(leaves))
+        try:
+            plan = make_plan(self, trace, leaves)
+        except Pinned as problem:
+            if self.jitted.pin(problem.place):
+                raise
+            plan = NotSupported("a number is used in Python")
+        except (Asked, NotSupported) as problem:
+            plan = problem
+        except Exception as problem:  # of the user's program, or of a graph: NumPy's to say
+            plan = TraceFailed(problem)
+        if isinstance(plan, Exception) and None in (d for n in self.inputs for d in n.shape) and (
+            type(plan) not in (Asked, TooDeep) and not of_user(plan)
+        ):  # fmt: skip
+            plan = Sized(plan)
+        asked = []
+        for node, answer in trace.asked:
+            if tuple(asked) not in self.asks:
+                self.asks[tuple(asked)] = self.part([node])
+            asked.append(answer)
+        self.leaves[tuple(asked)] = plan
+        if isinstance(plan, Exception):
+            failed = len(self.leaves) - self.served()
+            if isinstance(plan, TooDeep) or failed >= FAILURES and not self.served():
+                self.leaves[()] = plan
+        elif not asked and type(plan) is Traced and plan.simple and runtime is not None:
+            self.simple = plan if type(plan.compiled) is runtime.Function else None
+
+    def served(self):
+        """How many traces of its paths are compiled."""
+        return sum(isinstance(t, Traced) or isinstance(t, Sized) and t.served()
+                   for t in self.leaves.values())  # fmt: skip
+
+    def of_sizes(self, leaves):
+        """It, or what is in its place for these sizes."""
+        path = self.leaves.get(())
+        return path.found[sizes_of(leaves)] if type(path) is Sized else self
+
+    def part(self, nodes):
+        """A function of the leaves that computes the one node."""
+        compiled, used = compile_nodes(self, nodes)
+        return lambda leaves: compiled(*[leaves[i] for i in used])[0]
+
+    def run(self, leaves):
+        """(whether the trace holds, the result) of a call. NotTraced for one that is NumPy's."""
+        plan = self.leaves.get(()) or self.branch(leaves)
+        if type(plan) is Sized:
+            plan = plan.branch(self, leaves)
+        if isinstance(plan, Exception):
+            raise NotTraced(plan)
+        return plan(leaves)
+
+
+class Sized:
+    """A path that was refused for open sizes, of which some sizes have traces. why: the exception;
+    found: {sizes: Branches}."""
+
+    def __init__(self, why):
+        self.why, self.found = why, {}
+
+    def served(self):
+        return sum(b.served() for b in self.found.values())
+
+    def branch(self, tree, leaves):
+        """The Traced for the sizes at hand, or why there is none."""
+        sizes = sizes_of(leaves)
+        found = self.found.get(sizes)
+        if found is None:
+            with tree.jitted.lock:
+                if len(self.found) >= SIZES:
+                    return NotSupported(f"more than {SIZES} sizes, each with a trace: {self.why}")
+                if len(self.found) >= FAILURES and not self.served():
+                    return self.why
+                found = self.found.setdefault(
+                    sizes, Branches(tree.jitted, tree.described, leaves, True)
+                )
+        return found.branch(leaves)
+
+
+def sizes_of(leaves):
+    return tuple([x.shape for x in leaves if isinstance(x, np.ndarray)])
+
+
+def of_user(problem):
+    """Whether it is an error that the program itself raises, for values rather than for sizes."""
+    place = getattr(problem, "cause", problem).__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    name = place.tb_frame.f_globals.get("__name__", "") if place is not None else "ckernels"
+    return not namespace.library(name)
+
+
+def compile_nodes(tree, nodes):
+    """(compiled function, numbers of the leaves that it takes)."""
+    order = toposort(nodes)
+    needed = {n.uid for n in order if n.op.name == "placeholder"}
+    used = [i for i, n in enumerate(tree.inputs) if n.uid in needed]
+    compiled = make_function([tree.inputs[i] for i in used], nodes, single=False,
+                             name=tree.jitted.__name__, downcast=False, positional_only=True,
+                             check=tree.jitted.check)  # fmt: skip
+    return compiled, used
+
+
+def input_of(x, sized):
+    """The placeholder of a leaf."""
+    if isinstance(x, np.ndarray):
+        sizes = [d if sized or d <= SMALL else None for d in x.shape]
+        return placeholder(x.dtype, sizes)
+    if isinstance(x, np.generic):
+        return placeholder(x.dtype, ())
+    return placeholder({int: "int64", float: "float64", complex: "complex128"}[type(x)], ())
+
+
+def traced_leaf(jitted, trace, place, x, node):
+    """A leaf as the traced function gets it."""
+    if isinstance(x, np.ndarray):
+        return ArrayValue(trace, node, False, x.flags.c_contiguous)
+    if isinstance(x, np.generic):
+        return ArrayValue(trace, node, True, True)
+    if place in jitted.pinned or type(x) is complex:
+        return x
+    if type(x) is int and not -(2**62) < x < 2**62:
+        raise NotSupported("a Python int beyond 64 bits")
+
+    def pin():
+        raise Pinned(place)
+
+    return PythonNumber(trace, node, type(x), pin)
+
+
+def make_plan(tree, trace, leaves):
+    """Run the function over Values; the Traced of what it did."""
+    jitted, program = tree.jitted, tree.jitted.program
+    values = [traced_leaf(jitted, trace, i, x, n)
+              for i, (x, n) in enumerate(zip(leaves, tree.inputs))]  # fmt: skip
+    build = TracedNames(trace, program)
+    args, kwargs, free = put_together(tree.described, iter(values), build.of_class)
+    build.name(free)
+    if jitted.static:
+        bound = inspect.BoundArguments(jitted.signature, {
+            **args, **{k: v.value for k, v in kwargs.items()}})  # fmt: skip
+        found = jitted.body(build)(*bound.args, **bound.kwargs)
+        given = (args, kwargs, free)
+    else:
+        found = jitted.body(build)(*args, **kwargs)
+        given = (args, kwargs, free)
+    unchanged(given, tree.described, values)
+    return Traced(tree, trace, values, found)
+
+
+def unchanged(given, described, values):
+    """NotSupported where the function changed a list, a dict or an object it was given."""
+    now = []
+    description = flatten(given, is_any, now)
+    same = len(now) == len(values) and all(a is b for a, b in zip(now, values))
+    if not same or repr(description) != repr(described):
+        raise NotSupported("it changes a list, a dict or an object that it was given")
+
+
+class Traced:
+    """One trace, compiled: which leaves go in, what the results are made of, what is written
+    back into arguments."""
+
+    def __init__(self, tree, trace, values, found):
+        self.nodes, self.places = [], {}
+        self.guarded = bool(trace.guards)
+        if trace.guards:
+            whole = trace.guards[0]
+            for g in trace.guards[1:]:
+                whole = ops.logical_and(whole, g)
+            self.nodes.append(whole)
+        outs = []
+        self.described = flatten(found, is_traced, outs)
+        self.makers = [self.maker(x, values) for x in outs]
+        self.mutated = [(i, self.place(v.read())) for i, v in enumerate(values)
+                        if isinstance(v, ArrayValue)
+                        and v.read() is not tree.inputs[i]]  # fmt: skip
+        self.arrays = [
+            i for i, v in enumerate(values) if isinstance(v, ArrayValue) and not v.scalar
+        ]
+        if self.nodes:
+            self.compiled, self.used = compile_nodes(tree, self.nodes)
+        else:
+            self.compiled, self.used = None, ()
+        single = self.described == "leaf" and not self.mutated and not self.guarded
+        self.simple = single and self.nodes and self.makers[0][0] in ("array", "scalar")
+        self.scalar = single and self.nodes and self.makers[0][0] == "scalar"
+
+    def place(self, node):
+        """The number of an output; equal nodes are computed once."""
+        found = self.places.get(node.uid)
+        if found is None:
+            found = self.places[node.uid] = len(self.nodes)
+            self.nodes.append(node)
+        return found
+
+    def maker(self, x, values):
+        """(how, number of the output or leaf, more) by which one result is made."""
+        if not isinstance(x, (ArrayValue, PythonNumber)):
+            if isinstance(x, np.ndarray):
+                return "constant", x.copy(), None
+            return "static", x, None
+        for i, v in enumerate(values):
+            if x is v:
+                return "leaf", i, None
+        if isinstance(x, PythonNumber):
+            return "number", self.place(x.node), x.kind
+        if x.scalar:
+            return "scalar", self.place(x.read()), None
+        root = x.root()
+        for i, v in enumerate(values):
+            if root is v:
+                return "view", i, lenses(x)
+        if x.base is not None:
+            return "part", self.place(root.read()), (id(root), lenses(x))
+        return "array", self.place(x.read()), id(x)
+
+    def __call__(self, leaves):
+        """(whether the trace holds, the result)."""
+        if self.simple:
+            found = self.compiled(*[leaves[i] for i in self.used])[0]
+            return True, found[()] if self.scalar else found
+        if self.mutated and not self.writable(leaves):
+            return False, None
+        found = self.compiled(*[leaves[i] for i in self.used]) if self.nodes else ()
+        if self.guarded and not found[0]:
+            return False, None
+        for i, place in self.mutated:
+            np.copyto(leaves[i], found[place])
+        made, taken = {}, set()
+        results = [self.made(m, found, leaves, made, taken) for m in self.makers]
+        return True, put_together(self.described, iter(results))
+
+    def writable(self, leaves):
+        """Whether what is written back reaches one argument each, and may be written."""
+        for i, _ in self.mutated:
+            if not leaves[i].flags.writeable:
+                return False
+            for j in self.arrays:
+                if i != j and np.may_share_memory(leaves[i], leaves[j]):
+                    return False
+        return not any(_folded(leaves[i]) for i, _ in self.mutated)
+
+    def made(self, maker, found, leaves, made, taken):
+        how, what, more = maker
+        if how == "leaf":
+            return leaves[what]
+        if how == "view":
+            return _through(leaves[what], more)
+        if how in ("static", "constant"):
+            return what.copy() if how == "constant" else what
+        if how == "number":
+            return more(found[what])
+        if how == "scalar":
+            return found[what][()]
+        owner = more if how == "array" else more[0]
+        if owner not in made:
+            array = found[what]
+            made[owner] = array.copy() if what in taken else array
+            taken.add(what)
+        return made[owner] if how == "array" else _through(made[owner], more[1])
+
+
+def _folded(array):
+    """Whether elements of an array share memory with one another."""
+    return any(s == 0 and d > 1 for s, d in zip(array.strides, array.shape))
+
+
+def lenses(x):
+    """How NumPy makes a view from the array at the end of its chain of bases."""
+    found = []
+    while x.base is not None:
+        if x.lens.real is None:
+            raise NotSupported("a result that is a view at a place that data decides")
+        found.append(x.lens.real)
+        x = x.base
+    return found[::-1]
+
+
+def _through(array, views):
+    for real in views:
+        array = real(array)
+    return array

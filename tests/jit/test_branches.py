@@ -1,0 +1,150 @@
+"""Traces that truth values and sizes choose from: paths that cannot be traced beside those that
+can, numbers pinned on a later path, and traces for one size where one for all is refused."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import ckernels as ck
+from ckernels.base.errors import CKernelsWarning, NotSupported
+from ckernels.jit import branches as rooms
+
+from .beside import same
+
+R = np.random.default_rng(3)
+UP, DOWN = np.arange(1.0, 13.0), -np.arange(1.0, 13.0)
+
+
+def compare(function, *calls):
+    """`function` jitted, called beside itself with each of the arguments."""
+    jitted = ck.jit(function)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CKernelsWarning)
+        for args in calls:
+            same(function(*[np.copy(a) if isinstance(a, np.ndarray) else a for a in args]),
+                 jitted(*args))  # fmt: skip
+    return jitted
+
+
+def one_path_in_numpy(x):
+    if x.sum() > 0:
+        return x + 1
+    return np.trim_zeros(x)
+
+
+def shape_on_one_path(x, n):
+    if x.sum() > 0:
+        return x + 1
+    return np.zeros(n)
+
+
+def raises_for_some(x):
+    if x.min() < 0:
+        raise ValueError("less than nothing")
+    return np.sqrt(x)
+
+
+@pytest.mark.parametrize("calls", [(UP, DOWN, UP, DOWN), (DOWN, UP, DOWN, UP)])
+def test_a_path_in_numpy_leaves_others_compiled_in_either_order(calls):
+    report = compare(one_path_in_numpy, *[(x,) for x in calls]).report()
+    assert report["numpy"] == {"np.trim_zeros, which is computed by NumPy": 2}
+    assert report["traces"] == 1
+
+
+def test_a_number_pinned_on_a_later_path_is_part_of_the_trace():
+    report = compare(shape_on_one_path, (UP, 2), (DOWN, 2), (DOWN, 3), (UP, 3)).report()
+    assert report["numpy"] == {} and report["pinned"] == ["1"]
+
+
+@pytest.mark.parametrize("first", [UP, DOWN])
+def test_an_error_of_one_path_is_the_functions_own(first):
+    jitted = ck.jit(raises_for_some)
+    for x in (first, UP, DOWN, UP):
+        if x is UP:
+            same(np.sqrt(x), jitted(x))
+            continue
+        with pytest.raises(ValueError, match="less than nothing"):
+            jitted(x)
+    assert jitted.report()["traces"] == 1
+
+
+def test_strict_raises_for_the_path_that_is_numpys():
+    jitted = ck.jit(one_path_in_numpy, strict=True)
+    same(UP + 1, jitted(UP))
+    with pytest.raises(NotSupported, match="trim_zeros"):
+        jitted(DOWN)
+
+
+def test_a_transform_names_the_later_path_that_it_cannot_take():
+    slope = ck.jit.grad(lambda x: (x**2).sum() if x.sum() > 0 else float(np.sum(x)))
+    same(2 * UP, slope(UP))
+    with pytest.raises(NotSupported, match=r"float\(x\)"):
+        slope(DOWN)
+
+
+# ---- sizes ---------------------------------------------------------------------------------------
+
+
+def places(x):
+    return np.fft.fftfreq(x.shape[0]) * x  # NumPy's own code, which asks for an int
+
+
+def in_numpy(x):
+    return np.trim_zeros(x) + 1
+
+
+def sizes(*found):
+    return [(R.normal(size=n),) for n in found]
+
+
+def test_what_is_refused_for_all_sizes_is_traced_for_one():
+    report = compare(places, *sizes(12, 20, 12, 20, 5)).report()
+    assert report["numpy"] == {} and report["traces"] == 3
+    assert report["pinned"] == [] and report["sized"] == ["ValueError: n should be an integer"]
+
+
+def test_what_is_refused_for_each_size_is_tried_few_times():
+    jitted = compare(in_numpy, *sizes(*range(20, 30), 20, 21))
+    report = jitted.report()
+    assert list(report["numpy"].values()) == [12] and report["traces"] == 0
+    assert report["sized"] == ["np.trim_zeros, which is computed by NumPy"]
+    assert [len(p.leaves[()].found) for p in jitted.plans.values()] == [rooms.FAILURES]
+
+
+def test_a_failed_size_does_not_end_the_tries():
+    def twentieth(x):
+        return np.fft.fftfreq(x.shape[0])[19] + x
+
+    jitted = ck.jit(twentieth)
+    with pytest.raises(IndexError), warnings.catch_warnings():
+        warnings.simplefilter("ignore", CKernelsWarning)
+        jitted(R.normal(size=12))
+    for n in (30, 40):
+        x = R.normal(size=n)
+        same(twentieth(x), jitted(x))
+    assert jitted.report()["traces"] == 2
+
+
+def test_sizes_of_their_own_have_an_end(monkeypatch):
+    monkeypatch.setattr(rooms, "SIZES", 4)
+    jitted = compare(places, *sizes(*range(10, 18)))
+    report = jitted.report()
+    assert report["traces"] == 4
+    assert list(report["numpy"]) == [
+        "more than 4 sizes, each with a trace: ValueError: n should be an integer"
+    ]
+
+
+def test_small_sizes_and_data_are_not_tried_again():
+    def asks(x):
+        return float(np.median(x)) if np.ptp(x) > 1e9 else int(x[0]) * "a"
+
+    report = compare(asks, (np.array([1.0, 2.0]),), (np.arange(20.0),)).report()
+    assert report["sized"] == [] and report["traces"] == 0
+
+
+def test_gradients_of_what_is_refused_for_all_sizes():
+    slope = ck.jit.grad(lambda x: (places(x) ** 2).sum())
+    for (x,) in sizes(12, 30):
+        same(2 * np.fft.fftfreq(x.size) ** 2 * x, slope(x))
