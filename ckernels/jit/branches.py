@@ -61,7 +61,7 @@ class NotTraced(Exception):
 class Branches:
     """Traces for one key: one, or several that truth values of data choose from.
 
-    leaves: {truth values so far: Traced, a ByShapes, or the exception that says why there is none};
+    leaves: {truth values so far: Traced, a RefusedPath, or the exception that says why};
     asks: {truth values so far: function of the next one}; sized: for the sizes of `leaves` only."""
 
     def __init__(self, jitted, described, leaves, sized=False):
@@ -100,7 +100,7 @@ class Branches:
         if isinstance(plan, Exception) and None in (d for n in self.inputs for d in n.shape) and (
             type(plan) not in (Asked, TooDeep) and not of_user(plan)
         ):  # fmt: skip
-            plan = ByShapes(plan)
+            plan = RefusedPath(plan)
         asked = []
         for node, answer in trace.asked:
             if tuple(asked) not in self.asks:
@@ -116,13 +116,13 @@ class Branches:
 
     def served(self):
         """How many traces of its paths are compiled."""
-        return sum(isinstance(t, Traced) or isinstance(t, ByShapes) and t.served()
+        return sum(isinstance(t, Traced) or isinstance(t, RefusedPath) and t.served()
                    for t in self.leaves.values())  # fmt: skip
 
     def of_sizes(self, leaves):
         """It, or what is in its place for these sizes."""
         path = self.leaves.get(())
-        return path.found[sizes_of(leaves)] if type(path) is ByShapes else self
+        return path.found[sizes_of(leaves)] if type(path) is RefusedPath else self
 
     def part(self, nodes):
         """A function of the leaves that computes the one node."""
@@ -132,14 +132,14 @@ class Branches:
     def run(self, leaves):
         """(whether the trace holds, the result) of a call. NotTraced for one that is NumPy's."""
         plan = self.leaves.get(()) or self.branch(leaves)
-        if type(plan) is ByShapes:
+        if type(plan) is RefusedPath:
             plan = plan.branch(self, leaves)
         if isinstance(plan, Exception):
             raise NotTraced(plan)
         return plan(leaves)
 
 
-class ByShapes:
+class RefusedPath:
     """A path that was refused for open sizes, of which some sizes have traces. why: the exception;
     found: {sizes: Branches}."""
 

@@ -18,7 +18,7 @@ from ..base import locks
 from ..base.errors import ArgumentError, CKernelsError, CKernelsWarning, NotSupported
 from ..base.native import runtime
 from ..numpy.value import ArrayValue
-from .branches import SIZES, Branches, ByShapes, NotTraced, is_any, is_leaf
+from .branches import SIZES, Branches, NotTraced, RefusedPath, is_any, is_leaf
 from .number import PythonNumber
 from .program import Reads, TracedNames
 from .syntax import transformed
@@ -283,7 +283,7 @@ class Jitted(Dispatch):
         was refused for all sizes, so that each size has a trace of its own)."""
         paths = [t for p in self.plans.values() if isinstance(p, Branches)
                  for t in p.leaves.values()]  # fmt: skip
-        sized = {str(t.why).split("\n")[0]: None for t in paths if isinstance(t, ByShapes)}
+        sized = {str(t.why).split("\n")[0]: None for t in paths if isinstance(t, RefusedPath)}
         return {"traces": self.served(), "numpy": dict(self.counts),
                 "pinned": sorted(map(str, self.pinned)), "sized": list(sized)}  # fmt: skip
 
