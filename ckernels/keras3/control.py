@@ -10,8 +10,9 @@ from ..api.scan import scan
 from ..api.scan_step import until
 from ..api.tensor import Tensor
 from ..graph.node import constant
+from .casts import cast_node
 from .gradient import with_slopes_of
-from .values import Symbolic, cast_node, convert_to_tensor, is_tensor, node_of
+from .values import Symbolic, convert_to_tensor, is_tensor, node_of
 from .variable import StepScope
 
 MOST_TURNS = 2**31 - 1  # of a loop that ends by its condition

@@ -10,7 +10,8 @@ from keras.src import tree
 
 from ..graph.node import make, new_uid
 from ..graph.op import Op
-from .values import Symbolic, cast_node, node_of
+from .casts import cast_node
+from .values import Symbolic, node_of
 
 
 def _slopes(node, g):

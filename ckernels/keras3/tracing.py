@@ -18,8 +18,9 @@ from ..api.function import function
 from ..api.tensor import Tensor, placeholder_node
 from ..base import locks
 from ..base.errors import CKernelsError
+from .casts import cast_node
 from .gradient import arguments
-from .values import Symbolic, cast_node, is_variable, node_of
+from .values import Symbolic, is_variable, node_of
 from .variable import StepScope, tracing
 
 

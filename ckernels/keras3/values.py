@@ -15,6 +15,7 @@ from keras.src.backend.common.dtypes import result_type
 from .. import ops
 from ..base.errors import UsageError
 from ..graph.node import constant
+from .casts import cast_array, cast_node
 
 UFUNC_OPERATORS = {
     np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "truediv",
@@ -186,8 +187,8 @@ def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
         return np.asarray(x).astype(dtype)  # of a file, say: as it is stored, then cast
     if dtype is None:
         dtype = result_type(*[getattr(i, "dtype", type(i)) for i in tree.flatten(x)])
-    if isinstance(x, np.ndarray) and x.dtype == dtype:
-        return x
+    if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "biuf":
+        return np.asarray(cast_array(x, dtype))
     return np.asarray(x, dtype=dtype)
 
 
@@ -209,19 +210,11 @@ def node_of(x, dtype=None):
     return x.node if isinstance(x, Symbolic) else constant(np.array(x, order="C"))
 
 
-def cast_node(node, dtype):
-    """A node in another dtype, by Keras's rules: a number is True where it is not 0."""
-    if node.dtype == dtype:
-        return node
-    return ops.ne(node, 0) if dtype == "bool" else ops.cast(node, dtype)
-
-
 def cast(x, dtype):
     """`x` in another dtype."""
     dtype = standardize_dtype(dtype)
     if isinstance(x, np.ndarray | np.generic):
-        with np.errstate(invalid="ignore", over="ignore"):
-            return x if x.dtype == dtype else x.astype(dtype)
+        return cast_array(x, dtype)
     return convert_to_tensor(x, dtype)
 
 

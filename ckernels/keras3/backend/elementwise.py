@@ -8,8 +8,9 @@ from keras.src.backend.common.dtypes import result_type
 
 from ... import ops
 from ...numpy.rows import UFUNCS
+from ..casts import cast_node
 from ..rows import binary, dtype_of, either, floating, named, no_bool, operands, promoted, unary
-from ..values import OPERATORS, cast, cast_node, convert_to_tensor
+from ..values import OPERATORS, cast, convert_to_tensor
 
 FLOATS = (
     *(np.arccos, np.arccosh, np.arcsin, np.arcsinh, np.arctan, np.arctanh, np.cos, np.cosh),

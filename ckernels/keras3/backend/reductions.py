@@ -7,9 +7,10 @@ from keras.src.backend import config
 from keras.src.backend.common.dtypes import result_type
 
 from ... import ops
+from ..casts import cast_node
 from ..gradient import with_gradient
 from ..rows import as_axis, dtype_of, either, floating, promoted, reduction, same, summed
-from ..values import Symbolic, cast, cast_node, convert_to_tensor, node_of
+from ..values import Symbolic, cast, convert_to_tensor, node_of
 from .elementwise import isclose, multiply, refuse_traced, subtract, where
 
 
