@@ -7,8 +7,10 @@ engine nodes, with attributes; equal functions and attributes are equal ops.
 
 from ...base.errors import ArgumentError, NotSupported, ShapeError, UsageError
 from ..base import utils
+from ..base.hooks import hook, register_hook
 from ..base.names import absent_of as _absent_of
 from ..graph.apply import Apply
+from ..handles.variables import as_tensor_variable, wrap
 from ..user_ops.clinker import CLinkerObject, CLinkerOp  # noqa: F401
 
 NO_TEST_VALUES = ("off",)
@@ -31,8 +33,6 @@ class PureOp:
             )
         if len(inputs) != len(self.itypes):
             raise ArgumentError(f"{self} takes {len(self.itypes)} inputs, not {len(inputs)}")
-        from ..handles.variables import as_tensor_variable
-
         given = [x if hasattr(x, "type") else as_tensor_variable(x) for x in inputs]
         if not all(x.type == t for x, t in zip(given, self.itypes)):
             raise UsageError(
@@ -47,9 +47,7 @@ class PureOp:
         from ..base.config import config
 
         if config.compute_test_value != "off":
-            from ..handles.test_values import compute
-
-            compute(node)
+            hook("compute_test_value")(node)
         if self.default_output is not None:
             found = node.outputs[self.default_output]
             return [found] if return_list else found
@@ -106,9 +104,7 @@ class Op(utils.object2, PureOp, CLinkerOp):
 
     def _lower(self, apply):
         """Give the outputs of `apply`, fresh, their nodes of the engine."""
-        from ..user_ops.perform import lower
-
-        lower(self, apply)
+        hook("lower")(self, apply)
 
     def make_thunk(self, node, storage_map, compute_map, no_recycling, impl=None):
         """A callable that computes `node` from the lists of storage_map, in C where it can."""
@@ -123,10 +119,8 @@ class Op(utils.object2, PureOp, CLinkerOp):
         return self._thunk(node, storage_map, compute_map, "py")
 
     def _thunk(self, node, storage_map, compute_map, way):
-        from ..user_ops.perform import way_of
-
         ins, outs = [storage_map[x] for x in node.inputs], [storage_map[x] for x in node.outputs]
-        act = way_of(node, way)
+        act = hook("way_of")(node, way)
 
         def rval():
             act([x[0] for x in ins], outs)
@@ -189,14 +183,14 @@ class KernelOp(Op):
         self.name = name or build.__name__.strip("_")
 
     def make_node(self, *inputs):
-        inputs = [_variable(x) for x in inputs]
+        inputs = [as_tensor_variable(x) for x in inputs]
         return self.on(inputs)
 
     def on(self, inputs):
         """The Apply on tensor variables."""
         found = self._nodes([x.node for x in inputs])
         nodes = found if isinstance(found, (list, tuple)) else [found]
-        return Apply.made(self, inputs, [_wrap(n) for n in nodes])
+        return Apply.made(self, inputs, [wrap(n) for n in nodes])
 
     def _nodes(self, nodes):
         """What `build` gives, a node or a list; where known sizes do not fit, what raises that."""
@@ -210,9 +204,7 @@ class KernelOp(Op):
     def __call__(self, *inputs, **kwargs):
         node = self.make_node(*inputs)
         if _test_values() != "off":
-            from ..handles.test_values import compute
-
-            compute(node)
+            hook("compute_test_value")(node)
         outputs = node.outputs
         if kwargs:
             for x in outputs:
@@ -242,9 +234,8 @@ class KernelOp(Op):
 
     def perform(self, node, inputs, output_storage, params=None):
         """The meaning, through the engine's interpreter."""
-        from ..user_ops.perform import interpret
-
-        for cell, value in zip(output_storage, interpret(self, inputs, len(node.outputs))):
+        found = hook("interpret")(self, inputs, len(node.outputs))
+        for cell, value in zip(output_storage, found):
             cell[0] = value
 
     def __getattr__(self, name):
@@ -252,20 +243,6 @@ class KernelOp(Op):
         if name in attrs:
             return attrs[name]
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-
-
-def _variable(x):
-    global _variable
-    from ..handles.variables import as_tensor_variable as _variable
-
-    return _variable(x)
-
-
-def _wrap(node):
-    global _wrap
-    from ..handles.variables import wrap as _wrap
-
-    return _wrap(node)
 
 
 def _test_values():
@@ -293,8 +270,8 @@ class NodeOp(Op):
         self.op, self.attrs, self.name = op, attrs, op.name
 
     def make_node(self, *inputs):
-        inputs = [_variable(x) for x in inputs]
-        return Apply.made(self, inputs, [_wrap(n) for n in self.nodes([x.node for x in inputs])])
+        inputs = [as_tensor_variable(x) for x in inputs]
+        return Apply.made(self, inputs, [wrap(n) for n in self.nodes([x.node for x in inputs])])
 
     def nodes(self, inputs):
         """The nodes of the outputs on other input nodes."""
@@ -310,9 +287,8 @@ class NodeOp(Op):
             out.node = node
 
     def perform(self, node, inputs, output_storage, params=None):
-        from ..user_ops.perform import interpret
-
-        for cell, value in zip(output_storage, interpret(self, inputs, len(node.outputs))):
+        found = hook("interpret")(self, inputs, len(node.outputs))
+        for cell, value in zip(output_storage, found):
             cell[0] = value
 
     def __eq__(self, other):
@@ -334,18 +310,13 @@ def _node_op(name, attrs):
     return NodeOp(REGISTRY[name], attrs)
 
 
-def __getattr__(name):
-    if name in ("COp", "OpenMPOp"):
-        from ..user_ops import cop
+register_hook("node_op", NodeOp)
 
-        return getattr(cop, name)
-    if name in (
-        "get_test_value",
-        "get_debug_values",
-        "missing_test_message",
-        "debug_error_message",
-    ):
-        from ..handles import test_values
-
-        return getattr(test_values, name)
-    return _absent_of("theano.gof.op")(name)
+__getattr__ = _absent_of(
+    "theano.gof.op",
+    {
+        "user_ops.cop": "COp OpenMPOp",
+        "handles.test_values": """get_test_value get_debug_values missing_test_message
+            debug_error_message""",
+    },
+)

@@ -15,6 +15,7 @@ from ...base.errors import UsageError
 from ...graph.node import Node, constant, make
 from ...graph.op import REGISTRY
 from ..base.config import config
+from .special import special
 
 DISCRETE = dtypes.BOOL + dtypes.INTEGERS
 
@@ -290,8 +291,6 @@ def chi2sf(x, k):
 
 
 def _special(name, *nodes):
-    from ..tensor.special import special
-
     return special(name, *nodes)
 
 

@@ -11,12 +11,25 @@ from ... import ops
 from ...base import dtypes
 from ...base.errors import UsageError
 from ...graph.node import constant as constant_node
-from ..graph.apply import Apply, Constant, Variable
+from ..base.hooks import hook as _hook
+from ..base.names import elsewhere as _elsewhere
+from ..graph.apply import Apply, Constant, Variable, as_string, equal_computations
 from ..graph.type import Type
+from ..handles.sharedvar import shared  # noqa: F401
 from ..handles.type import name_of
-from ..handles.variables import Handle, autocast, autocast_float, autocast_float_as  # noqa: F401
+from ..handles.variables import (  # noqa: F401
+    Handle,
+    _number,
+    as_tensor_variable,
+    autocast,
+    autocast_float,
+    autocast_float_as,
+    placeholder_node,
+    wrap,
+)
 from ..user_ops.clinker import CNumber
 from . import rules
+from .impls import through_impl
 from .op import KernelOp, Op
 from .rules import ComplexError, upcast  # noqa: F401
 
@@ -77,14 +90,17 @@ class Scalar(CNumber, Type):
 ScalarType = Scalar
 
 
+def _as_tensor(x):
+    """A number as a tensor without dimensions."""
+    return tensor_from_scalar(x)
+
+
 class ScalarVariable(Handle, Variable):
     """A symbolic number."""
 
-    is_tensor = False
+    is_tensor, _as_TensorVariable = False, _as_tensor
 
     def __init__(self, type, owner=None, index=None, name=None):
-        from ..handles.variables import _number, placeholder_node
-
         self._type, self.name, self._number = type, name, _number()
         self.node = placeholder_node(type.dtype, (), name)
         if owner is not None:
@@ -94,11 +110,9 @@ class ScalarVariable(Handle, Variable):
 class ScalarConstant(Handle, Constant):
     """A number that is part of a graph."""
 
-    is_tensor = False
+    is_tensor, _as_TensorVariable = False, _as_tensor
 
     def __init__(self, type, data, name=None):
-        from ..handles.variables import _number
-
         self._type, self.name, self._number = type, name, _number()
         self.data = type.filter(data)
         self.node = constant_node(np.asarray(self.data), type.dtype)
@@ -107,8 +121,6 @@ class ScalarConstant(Handle, Constant):
 def wrap_scalar(node):
     """A scalar variable on an engine node without dimensions."""
     made = object.__new__(ScalarVariable)
-    from ..handles.variables import _number
-
     made.node, made._number, made._type = node, _number(), get_scalar_type(node.dtype)
     return made
 
@@ -152,8 +164,6 @@ class ScalarFromTensor(KernelOp):
         KernelOp.__init__(self, _identity, "ScalarFromTensor")
 
     def make_node(self, x):
-        from ..handles.variables import as_tensor_variable
-
         x = as_tensor_variable(x)
         if x.ndim:
             raise UsageError(f"a tensor of {x.ndim} dimensions is no single number: {x}")
@@ -173,8 +183,6 @@ class TensorFromScalar(KernelOp):
         KernelOp.__init__(self, _identity, "TensorFromScalar")
 
     def make_node(self, x):
-        from ..handles.variables import wrap
-
         x = as_scalar(x)
         node = ops.zero_grad(x.node) if dtypes.is_discrete(x.node.dtype) else x.node
         return Apply.made(self, [x], [wrap(node)])
@@ -204,6 +212,7 @@ class ScalarOp(Op):
     """An operation on numbers; `nodes` is what it means to the engine, of any shape."""
 
     nin, nout, default_output, name = -1, 1, None, None
+    wrapped = staticmethod(wrap_scalar)  # the variable on a node without dimensions
 
     def __init__(self, output_types_preference=None, name=None):
         self.name = name
@@ -211,9 +220,8 @@ class ScalarOp(Op):
 
     def nodes(self, *nodes):
         """The engine node of this op on nodes; without a rule of its own, through `impl`."""
-        from ..tensor.special import through_impl
-
-        return through_impl(self, nodes)
+        (kind,) = self.output_types([get_scalar_type(n.dtype) for n in nodes])
+        return through_impl(self, kind.dtype, nodes)
 
     def make_node(self, *inputs):
         if self.nin >= 0 and len(inputs) != self.nin:
@@ -232,12 +240,11 @@ class ScalarOp(Op):
 
     def impl(self, *inputs):
         """The value for numbers."""
-        from ..user_ops.perform import interpret
 
         class Built:
             build, attrs = staticmethod(self.nodes), {}
 
-        return interpret(Built, inputs, 1)[0][()]
+        return _hook("interpret")(Built, inputs, 1)[0][()]
 
     def perform(self, node, inputs, output_storage, params=None):
         output_storage[0][0] = self.impl(*inputs)
@@ -366,8 +373,6 @@ class Composite(ScalarOp):
         return Apply.made(self, inputs, [wrap_scalar(self.nodes(*[x.node for x in inputs]))])
 
     def __eq__(self, other):
-        from ..graph.apply import equal_computations
-
         return (
             type(self) is type(other)
             and self.nin == other.nin
@@ -378,8 +383,6 @@ class Composite(ScalarOp):
         return hash((Composite, self.nin, self.nout))
 
     def __str__(self):
-        from ..graph.apply import as_string
-
         ins = [f"i{k}" for k in range(self.nin)]
         names = dict(zip(self.inputs, ins))
         text = as_string(self.inputs, self.outputs, lambda v: names.get(v, str(v)))
@@ -479,10 +482,6 @@ complexs, complexs64, complexs128 = map(_several, ("complex128", "complex64", "c
 
 
 def __getattr__(name):
-    if name == "shared":
-        from ..handles.sharedvar import shared
-
-        return shared
     if name in rules.UNARY or name in rules.SEVERAL:
         return _named(name)
     if name.startswith("convert_to_"):
@@ -491,6 +490,4 @@ def __getattr__(name):
         for rule, row in table.items():
             if row[0] == name:
                 return type(_named(rule))
-    from ..base.names import elsewhere
-
-    return elsewhere("theano.scalar", name)
+    return _elsewhere("theano.scalar", name)

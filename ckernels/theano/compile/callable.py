@@ -11,9 +11,12 @@ import weakref
 import numpy as np
 
 from ...base.errors import ArgumentError, UsageError
+from ..base.hooks import hook
 from ..classes.scalar import Scalar
+from ..graph.apply import inputs
 from ..handles.sharedvar import SharedVariable
 from .branches import callable_of
+from .pickled import reduced
 
 
 class Values:
@@ -177,8 +180,6 @@ class Function:
         return Default(self.spec, k, self.spec.types[k])
 
     def _shared(self):
-        from ..graph.apply import inputs
-
         return [v for v in inputs(self.lowered.written) if isinstance(v, SharedVariable)]
 
     value = property(lambda self: Values(self), doc="Values of inputs and states.")
@@ -265,8 +266,6 @@ class Function:
         return made
 
     def __reduce__(self):
-        from .pickled import reduced
-
         return reduced(self)
 
     def free(self):
@@ -277,11 +276,9 @@ class Function:
     @property
     def maker(self):
         """Inputs, outputs, mode and graph."""
-        from .maker import Maker
-
         found = self.__dict__.get("_maker")
         if found is None:
-            found = self.__dict__["_maker"] = Maker(self)
+            found = self.__dict__["_maker"] = hook("maker")(self)
         return found
 
     @property

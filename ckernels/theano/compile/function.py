@@ -13,9 +13,11 @@ from ...base.errors import ArgumentError, CKernelsError, UsageError
 from ...graph.walk import leaves
 from ..base.config import config
 from ..base.exceptions import GivensError, MissingInputError, RefusedError, UnusedInputError
+from ..base.hooks import hook as _hook
+from ..base.hooks import register_hook as _register_hook
 from ..base.names import absent_of as _absent_of
 from ..base.signatures import like as _like
-from ..graph.apply import Constant, Variable
+from ..graph.apply import Constant, Variable, apply_order
 from ..graph.apply import inputs as graph_inputs
 from ..graph.type import DisconnectedType, NullType
 from ..handles.sharedvar import Container, SharedVariable, TensorSharedVariable, shared
@@ -69,7 +71,7 @@ def function(
         )
     asked = _Asked(inputs, outputs, updates, givens, allow_input_downcast, rebuild_strict)
     if asked.foreign:
-        from .objects import ObjectFunction
+        from .objects import ObjectFunction  # start-up
 
         unused = config.on_unused_input if on_unused_input is None else on_unused_input
         return ObjectFunction(asked, _states(asked), get_mode(mode), name, unused)
@@ -82,6 +84,9 @@ def function(
         profile,
         accept_inplace,
     )
+
+
+_register_hook("function", function)
 
 
 @_like(function, inputs="params")
@@ -158,8 +163,6 @@ def _shared_as_input(v):
 
 def _foreign(variables, inputs):
     """Whether something that is no tensor is needed on the way from `inputs` to `variables`."""
-    from ..graph.apply import apply_order
-
     found = [v for v in variables if v.__dict__.get("_memo") is None]
     if Performed.objects and len(found) < len(variables):  # gradients: asked by their nodes
         nodes = [v.node for v in variables if v.__dict__.get("_memo") is not None]
@@ -441,9 +444,7 @@ def _hidden(one):
     if isinstance(value, TensorSharedVariable):
         return value
     if isinstance(value, np.random.RandomState):
-        from ..tensor.raw_random import random_state_shared
-
-        return random_state_shared(value, one.name)
+        return _hook("random_state_shared")(value, one.name)
     if isinstance(value, Container) and value.store is not None:
         return TensorSharedVariable(one.name, one.variable.type, None, None, container=value)
     if isinstance(value, Container):

@@ -1,6 +1,8 @@
 """f.maker: the inputs, outputs, mode and graph of a function, as Theano shows them."""
 
+from ..base.hooks import register_hook
 from ..base.names import absent_of as _absent_of
+from ..graph.apply import Constant
 from ..graph.fg import FunctionGraph
 from ..graph.walks import replayed
 from .callable import Function  # noqa: F401
@@ -40,7 +42,6 @@ class Maker:
 
 def folded(fgraph):
     """A graph after rewrites of users: equal nodes merged, constants computed, outputs copied."""
-    from ..graph.apply import Constant
     from ..rewrites.opt import MergeOptimizer
     from ..user_ops.ops import deep_copy_op
 
@@ -64,7 +65,7 @@ def folded(fgraph):
     return fgraph
 
 
-FunctionMaker = Maker
+FunctionMaker = register_hook("maker", Maker)
 
 
 __getattr__ = _absent_of("theano.compile.function_module")

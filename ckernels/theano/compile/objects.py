@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from ...base.errors import ArgumentError, UsageError, user_line
 from ...graph.walk import leaves
 from ..base.exceptions import MissingInputError
+from ..base.hooks import hook
 from ..graph.apply import Constant, ancestors, apply_order
 from ..graph.walks import replayed
 from ..handles.sharedvar import SharedVariable
@@ -130,8 +131,6 @@ class ObjectFunction(Function):
 
     def _engine(self, needed, updates=()):
         """(function or None, its arguments, what it gives): tensors that are not known yet."""
-        from .function import function
-
         updates = dict(updates)
         needed = [v for v in dict.fromkeys(needed) if v not in self.known]
         needed = [v for v in needed if not isinstance(v, Constant)]
@@ -141,7 +140,7 @@ class ObjectFunction(Function):
         bare = {v: wrap(v.node) for v in (*needed, *updates.values())}
         used = set(leaves([v.node for v in bare], "placeholder"))
         args = {v.node: v for v in self.known if is_tensor(v) and v.node in used}
-        made = function(
+        made = hook("function")(
             [wrap(node) for node in args],
             [bare[v] for v in needed],
             mode=self.plain,

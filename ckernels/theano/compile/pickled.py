@@ -1,6 +1,7 @@
 """Pickles of functions: what they were asked for, from which they are made anew."""
 
 from ..base.config import config
+from ..base.hooks import hook
 
 
 def reduced(function):
@@ -36,13 +37,11 @@ def _outputs(asked):
 
 
 def _again(ins, outputs, updates, givens, name, mode, downcast, swap, states, defaults):
-    from .function import function
-
     if not config.unpickle_function:
         return None
     for k, _, state in states:
         ins[k].value = state
-    made = function(
+    made = hook("function")(
         ins,
         outputs,
         mode=mode,

@@ -12,7 +12,11 @@ from copy import copy
 from ...base.errors import ArgumentError, NotSupported, UsageError
 from ..base import utils
 from ..base.exceptions import MissingInputError
+from ..base.hooks import hook as _hook
 from ..base.names import absent_of as _absent_of
+
+# What a FunctionGraph that has taken a node in knows of it, and what is made anew.
+NOT_KEPT = {"_fn_cache", "fgraph", "clients", "deps"}
 
 
 def number():
@@ -27,9 +31,7 @@ class Node(utils.object2):
         raise NotImplementedError
 
     def __getstate__(self):
-        from .pickling import state_of
-
-        return state_of(self)
+        return {k: v for k, v in self.__dict__.items() if k not in NOT_KEPT}
 
 
 class Variable(Node):
@@ -101,13 +103,11 @@ class Variable(Node):
 
     def eval(self, inputs_to_values=None):
         """The value, given values of inputs; the function is compiled once and kept."""
-        from ..compile.function import function
-
         given = inputs_to_values or {}
         cache = self.__dict__.setdefault("_fn_cache", {})
         key = tuple(sorted(given, key=id))
         if key not in cache:
-            cache[key] = function(list(key), self)
+            cache[key] = _hook("function")(list(key), self)
         return cache[key](*[given[k] for k in key])
 
     def __lt__(self, other):
@@ -127,9 +127,7 @@ class Variable(Node):
 
     def get_test_value(self):
         """What `tag.test_value` holds, or the value of a constant or shared variable."""
-        from ..handles.test_values import get_test_value
-
-        return get_test_value(self)
+        return _hook("test_value")(self)
 
 
 class Constant(Variable):
@@ -554,16 +552,6 @@ def equal_computations(xs, ys, in_xs=None, in_ys=None):
     return all(equal(x, y) for x, y in zip(xs, ys))
 
 
-def is_same_graph(var1, var2, givens=None, debug=False):
-    """Whether two variables are the same computation; givens: {variable: what stands for it}."""
-    pairs = list(givens.items()) if hasattr(givens, "items") else list(givens or ())
-    if pairs:
-        from .walks import replayed
-
-        var1, var2 = replayed([var1, var2], dict(pairs))
-    return equal_computations([var1], [var2])
-
-
 def inline_clone_graph(i, o, copy_orphans=True):
     return clone(i, o, True, copy_orphans)
 
@@ -624,4 +612,4 @@ def view_tree_set(fgraph, v, treeset):
     treeset.add(v)
 
 
-__getattr__ = _absent_of("theano.gof.graph")
+__getattr__ = _absent_of("theano.gof.graph", {"graph.walks": "is_same_graph"})

@@ -11,15 +11,6 @@ import numpy as np
 from ..base.config import config
 from . import apply as gof
 
-NOT_KEPT = {"_fn_cache", "fgraph", "clients", "deps"}
-
-
-def state_of(x):
-    """The state of an Apply, or of a variable that is no tensor, without what a FunctionGraph that
-    has taken it in knows of it.
-    """
-    return {k: v for k, v in x.__dict__.items() if k not in NOT_KEPT}
-
 
 def _notes(v):
     """(name, notes) of a variable."""
@@ -33,16 +24,9 @@ def _notes(v):
 
 def reduced(v):
     """What pickle keeps of a tensor variable."""
-    from ..handles.variables import TensorConstant
-
     name, notes = _notes(v)
     if isinstance(v, gof.Constant):
-        return _constant, (
-            TensorConstant if isinstance(v, TensorConstant) else type(v),
-            v.type,
-            v.data,
-            name,
-        )
+        return _constant, (getattr(v, "kept_as", type(v)), v.type, v.data, name)
     if hasattr(v, "container"):
         return (
             _shared,
@@ -128,24 +112,12 @@ def _output(made, index, name, notes, type):
 
 
 def _shared(kind, name, type, held, notes):
-    from ..handles.sharedvar import Container
-
     if held.container is None:
-        held.container = Container(None, None, False, None, name, None, held.store)
+        held.container = kind.Container(None, None, False, None, name, None, held.store)
     container = held.container
-    made = kind.__new__(kind)
-    _rebuild_shared(made, kind, name, type, container)
-    return _with_notes(made, name, notes)
-
-
-def _rebuild_shared(made, kind, name, type, container):
-    if hasattr(type, "static") and not hasattr(type, "value_zeros"):  # a state of a generator
-        from ..tensor.raw_random import _StateContainer
-
-        container = _StateContainer(None, None, False, None, name, None, container.store)
-    elif container.type is None:
+    if container.type is None and kind.typed:
         container.type = type
-    kind.__init__(made, name, type, None, None, container=container)
+    return _with_notes(kind(name, type, None, None, container=container), name, notes)
 
 
 def deep_copied(v, memo):

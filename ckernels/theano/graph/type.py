@@ -177,9 +177,7 @@ class DisconnectedType(Type):
         return "DisconnectedType"
 
 
-def __getattr__(name):
-    if name in ("CDataType", "CDataTypeConstant", "EnumType", "EnumList", "CEnumType"):
-        from ..user_ops import enums
-
-        return getattr(enums, name)
-    return _absent_of("theano.gof.type")(name)
+__getattr__ = _absent_of(
+    "theano.gof.type",
+    {"user_ops.enums": "CDataType CDataTypeConstant EnumType EnumList CEnumType"},
+)

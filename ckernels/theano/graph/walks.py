@@ -5,7 +5,8 @@ a handle means itself, not its twins of the same expression.
 """
 
 from ...graph.node import item
-from .apply import Apply, apply_order
+from ..base.hooks import hook
+from .apply import Apply, apply_order, equal_computations
 
 SHOWN = {}  # {op of the engine: function of (node, handles) that gives the op programs see}
 LAZY = object()  # the owner of a variable that is read off its engine node when asked for
@@ -41,6 +42,14 @@ def replayed(outputs, replace):
     return [memo.get(id(x), x) for x in outputs]
 
 
+def is_same_graph(var1, var2, givens=None, debug=False):
+    """Whether two variables are the same computation; givens: {variable: what stands for it}."""
+    pairs = list(givens.items()) if hasattr(givens, "items") else list(givens or ())
+    if pairs:
+        var1, var2 = replayed([var1, var2], dict(pairs))
+    return equal_computations([var1], [var2])
+
+
 def applied(apply, inputs):
     """The outputs of the op of `apply` on other inputs."""
     again = getattr(apply.op, "make_node", None)
@@ -55,8 +64,6 @@ def derived(handle, memo):
 
     memo: {uid of a node: handle} of what the user has in hands; ("apply", uid): Apply.
     """
-    from ..classes.op import NodeOp
-
     node = handle.node
     index, base = 0, node
     if node.op.name == "item":
@@ -75,7 +82,7 @@ def derived(handle, memo):
             held = [handle, *(memo[n.uid] for n in nodes if n.uid in memo)]
             found = Apply.made(SHOWN[base.op.name](base, held), inputs, outputs)
         else:
-            found = Apply.made(NodeOp(base.op, base.attrs), inputs, outputs)
+            found = Apply.made(hook("node_op")(base.op, base.attrs), inputs, outputs)
         memo["apply", base.uid] = found
     elif found.outputs[index] is not handle:
         return Apply.made(
@@ -104,11 +111,9 @@ def handle_of(node, memo):
 
 
 def _fresh(node, memo):
-    from ..handles.variables import constant_handle, wrap
-
     if node.op.name == "constant":
-        return constant_handle(node)
-    made = wrap(node)
+        return hook("constant_handle")(node)
+    made = hook("wrap")(node)
     if node.op.kind != "leaf" or "stands_for" in node.attrs:
         made._owner, made._memo = LAZY, memo
     return made

@@ -13,12 +13,14 @@ from ...api.tensor import Variable as StoredVariable
 from ...base.errors import CKernelsError, IndexOutOfBounds, UsageError
 from ...graph.node import make
 from ...runtime.state import Store
+from ..base.hooks import hook as _hook
+from ..base.hooks import register_hook as _register_hook
 from ..base.names import absent_of as _absent_of
 from ..base.utils import add_tag_trace
 from ..graph import apply as gof
 from ..graph.type import generic
 from .type import TensorType
-from .variables import Handle, as_tensor_variable
+from .variables import Handle, _number, as_tensor_variable
 
 __all__ = ["SharedVariable", "TensorSharedVariable", "ScalarSharedVariable", "shared",
            "shared_constructor", "Container", "generic_constructor"]  # fmt: skip
@@ -153,10 +155,9 @@ class TensorSharedVariable(Handle, SharedVariable, StoredVariable):
     """A shared array."""
 
     _default_update = None
+    Container, typed = Container, True  # the class of its container, and whether that has a type
 
     def __init__(self, name, type, value, strict, allow_downcast=None, container=None):
-        from .variables import _number
-
         self._type, self.name, self._number = type, name, _number()
         if container is None:
             array = type.filter(value, strict=strict, allow_downcast=allow_downcast)
@@ -220,6 +221,9 @@ class TensorSharedVariable(Handle, SharedVariable, StoredVariable):
             "shared variables have no attribute value: read with get_value() and write "
             "with set_value()"
         )
+
+
+_register_hook("TensorSharedVariable", TensorSharedVariable)
 
 
 class ScalarSharedVariable(TensorSharedVariable):
@@ -336,9 +340,7 @@ def _sparse_constructor(
 ):
     if _no_sparse(value):
         raise UsageError("expected a scipy sparse matrix")
-    from ..sparse.functions import sparse_constructor
-
-    return sparse_constructor(value, name, borrow=borrow, format=format)
+    return _hook("sparse_shared")(value, name, borrow=borrow, format=format)
 
 
 def _random_constructor(
@@ -346,9 +348,7 @@ def _random_constructor(
 ):
     if not isinstance(value, np.random.RandomState):
         raise UsageError()
-    from ..tensor.raw_random import random_state_shared
-
-    return random_state_shared(value, name, borrow)
+    return _hook("random_state_shared")(value, name, borrow)
 
 
 shared.constructors = [generic_constructor, scalar_constructor, _random_constructor,

@@ -6,15 +6,15 @@ import numpy as np
 
 from ...base.errors import ArgumentError
 from ..base.config import config
+from ..base.hooks import register_hook
 from ..classes.op import NodeOp, run
 from ..graph.apply import Constant, apply_order
+from .variables import as_tensor_variable
 
 
 def get_test_value(v):
     """The value of a constant or shared variable, or `tag.test_value`; AttributeError for none."""
     if not hasattr(v, "tag"):
-        from .variables import as_tensor_variable
-
         v = as_tensor_variable(v)
     return _value(v)
 
@@ -126,3 +126,7 @@ def debug_error_message(message):
         raise ArgumentError(message)
     if config.compute_test_value == "warn":
         warnings.warn(message, stacklevel=3)
+
+
+register_hook("test_value", get_test_value)
+register_hook("compute_test_value", compute)

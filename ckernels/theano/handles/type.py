@@ -9,7 +9,9 @@ import numpy as np
 from ...base import dtypes
 from ...base.errors import DTypeError, UsageError
 from ..base.config import config
+from ..base.hooks import hook as _hook
 from ..base.names import absent_of as _absent_of
+from ..graph import apply as gof
 from ..graph.type import Type
 from ..user_ops.clinker import CTensor
 
@@ -61,9 +63,7 @@ class TensorType(CTensor, Type):
         strict: it must be one already. allow_downcast: True allows any cast; None only that of a
         Python float to floatX.
         """
-        from ..graph.apply import Variable
-
-        if isinstance(data, Variable):
+        if isinstance(data, gof.Variable):
             raise UsageError(
                 f"a number or an array is needed, not the symbolic variable {data}; "
                 "of a shared variable, pass get_value()"
@@ -197,43 +197,24 @@ class TensorType(CTensor, Type):
 
     def make_variable(self, name=None):
         """A new variable of this type."""
-        from .variables import TensorVariable
-
-        return TensorVariable(self, name=name)
+        return self.Variable(self, name=name)
 
     def make_constant(self, value, name=None):
-        from .variables import TensorConstant
+        return self.Constant(self, value, name)
 
-        return TensorConstant(self, value, name)
-
-    @property
-    def Variable(self):  # noqa: N802 (Theano's name)
-        """The class of the variables of this type."""
-        from .variables import TensorVariable
-
-        return TensorVariable
-
-    @property
-    def Constant(self):  # noqa: N802
-        """The class of the constants of this type."""
-        from .variables import TensorConstant
-
-        return TensorConstant
-
-    @property
-    def SharedVariable(self):  # noqa: N802
-        """The class of the shared variables of this type."""
-        from .sharedvar import TensorSharedVariable
-
-        return TensorSharedVariable
+    Variable, Constant, SharedVariable = (
+        property(lambda self, kind=kind: _hook(kind), doc=f"The class of {what} of this type.")
+        for kind, what in (
+            ("TensorVariable", "variables"),
+            ("TensorConstant", "constants"),
+            ("TensorSharedVariable", "shared variables"),
+        )
+    )
 
     def filter_variable(self, other, allow_convert=True):
         """`other` as a variable of this type, its pattern refined where that is possible."""
-        from ..graph.apply import Variable
-        from .variables import TensorConstant
-
-        if not isinstance(other, Variable):
-            other = TensorConstant(self, self.filter(other))
+        if not isinstance(other, gof.Variable):
+            other = self.Constant(self, self.filter(other))
         if other.type == self:
             return other
         if allow_convert:
@@ -247,8 +228,6 @@ class TensorType(CTensor, Type):
 
     def convert_variable(self, var):
         """`var` with the pattern of this type, or None where dtype or pattern forbid it."""
-        from ..tensor.shaping import patternbroadcast
-
         if not isinstance(var.type, TensorType):
             return None
         if (
@@ -256,7 +235,7 @@ class TensorType(CTensor, Type):
             and var.type.ndim == self.ndim
             and all(a == b or b for a, b in zip(var.type.broadcastable, self.broadcastable))
         ):
-            return patternbroadcast(var, self.broadcastable)
+            return _hook("patternbroadcast")(var, self.broadcastable)
         return None
 
     def clone(self, dtype=None, broadcastable=None):

@@ -14,9 +14,11 @@ from ...graph.node import constant as constant_node
 from ..base import utils
 from ..base.config import config
 from ..base.exceptions import AsTensorError
+from ..base.hooks import hook, register_hook
 from ..graph import apply as gof
-from ..graph.walks import LAZY, derived
-from ..tensor.operators import Operators
+from ..graph.pickling import deep_copied, reduced
+from ..graph.walks import LAZY, derived, lazy
+from .operators import Operators
 from .type import TensorType
 
 _types = {}
@@ -98,13 +100,9 @@ class Handle(Operators, Tensor):
         return self
 
     def __deepcopy__(self, memo):
-        from ..graph.pickling import deep_copied
-
         return deep_copied(self, memo)
 
     def __reduce_ex__(self, protocol):
-        from ..graph.pickling import reduced
-
         return reduced(self)
 
 
@@ -205,6 +203,12 @@ class TensorConstantSignature(tuple):
     has_nan = property(lambda self: bool(np.isnan(self[1]).any()))
 
 
+TensorConstant.kept_as = TensorConstant  # what pickles of its subclasses make
+register_hook("TensorVariable", TensorVariable)
+register_hook("TensorConstant", TensorConstant)
+register_hook("wrap", wrap)
+
+
 def hidden_ones(node, shape):
     """`node` with axes of size 1 that are not known to be, as the static `shape` has them."""
     return node
@@ -215,6 +219,9 @@ def constant_handle(node):
     made = _new(TensorConstant)
     made.node, made._number, made.data = node, _number(), node.value
     return made
+
+
+register_hook("constant_handle", constant_handle)
 
 
 # --- from values to variables -----------------------------------------------------------------
@@ -351,7 +358,7 @@ def as_tensor_variable(x, name=None, ndim=None):
     if isinstance(x, Handle) and x.is_tensor and (ndim is None or ndim == len(x.node.shape)):
         return x
     if hasattr(x, "_as_TensorVariable"):
-        return x._as_TensorVariable()
+        return _with_ndim(x._as_TensorVariable(), ndim)
     if isinstance(x, gof.Apply):
         if x.op.default_output is None and len(x.outputs) != 1:
             raise ArgumentError(
@@ -361,19 +368,9 @@ def as_tensor_variable(x, name=None, ndim=None):
         x = x.default_output()
     if isinstance(x, Handle) and x.is_tensor:
         return _with_ndim(x, ndim)
-    if isinstance(x, Handle):
-        from ..classes.scalar import tensor_from_scalar
-
-        return _with_ndim(tensor_from_scalar(x), ndim)
     if isinstance(x, gof.Constant):
         return as_tensor_variable(x.data, name, ndim)
     if isinstance(x, gof.Variable):
-        from ..classes.scalar import ScalarType
-
-        if isinstance(x.type, ScalarType):
-            from ..classes.scalar import tensor_from_scalar
-
-            return tensor_from_scalar(x)
         raise AsTensorError(f"the variable {x} is no tensor: its type is {x.type}")
     if isinstance(x, Tensor):
         return _with_ndim(of_tensor(x), ndim)
@@ -386,9 +383,7 @@ def as_tensor_variable(x, name=None, ndim=None):
             "they are the same variable, theano.tensor.eq(v, w)"
         )
     if isinstance(x, (list, tuple)) and holds_variables(x):
-        from ..tensor.joining import stack
-
-        return _with_ndim(stack([as_tensor_variable(i) for i in x], 0), ndim)
+        return _with_ndim(hook("stack")([as_tensor_variable(i) for i in x], 0), ndim)
     if x is None or isinstance(x, str) or callable(x) and not hasattr(x, "__array__"):
         raise AsTensorError(f"{x!r} makes no tensor", type(x))
     return constant(x, name, ndim)
@@ -400,8 +395,6 @@ as_tensor = as_tensor_variable
 def _with_ndim(x, ndim):
     if ndim is None or x.ndim == ndim:
         return x
-    from ..tensor.shaping import shape_padleft
-
     if x.ndim > ndim:
         extra = x.ndim - ndim
         if not all(x.broadcastable[:extra]):
@@ -411,13 +404,11 @@ def _with_ndim(x, ndim):
                 x.type,
             )
         return x.dimshuffle(range(extra, x.ndim))
-    return shape_padleft(x, ndim - x.ndim)
+    return x.dimshuffle(*"x" * (ndim - x.ndim), *range(x.ndim))
 
 
 def of_tensor(x):
     """A facade's variable on a tensor of K: its graph is read off the engine's."""
-    from ..graph.walks import lazy
-
     if isinstance(x, Handle):
         return x
     return lazy(x.node, {})
@@ -441,5 +432,6 @@ def fresh(node, name=None):
 __all__ = [
     name
     for name in dir()
-    if not name.startswith("_") and name not in ("gof", "utils", "np", "config", "make")
+    if not name.startswith("_")
+    and name not in ("gof", "utils", "np", "config", "make", "hook", "register_hook")
 ]

@@ -21,6 +21,7 @@ from ...api.sparsetensor import (
 from ...api.tensor import Tensor
 from ...base.errors import ArgumentError, NotSupported, UsageError
 from ..base.config import config
+from ..base.hooks import register_hook as _register_hook
 from ..base.names import absent_of as _absent_of
 from ..classes.op import Op
 from ..graph.apply import Apply, Constant, Variable
@@ -304,6 +305,9 @@ def sparse_constructor(value, name=None, strict=False, allow_downcast=None, borr
     if not scipy_sparse().issparse(value):
         raise UsageError(f"a sparse matrix of SciPy is needed, not {type(value).__name__}")
     return SparseTensorSharedVariable.of(compressed(value, format, "the value"), name, borrow)
+
+
+_register_hook("sparse_shared", sparse_constructor)
 
 
 # ---- variables ---------------------------------------------------------------------------------

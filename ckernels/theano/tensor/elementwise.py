@@ -7,11 +7,12 @@ and the rows themselves are in rules.py, the scalar ops in ../scalar.py.
 from ...base.errors import ArgumentError, CKernelsError, UsageError
 from ..classes import rules
 from ..classes.op import KernelOp
+from ..handles.variables import as_tensor_variable
 
 __all__ = ["Elemwise", "DimShuffle", "cast", "round", "iround", "fill", "allclose", "isclose",
            "sign", "inverse", "conjugate", "divide", "floor_div", "where", "bitwise_and",
            "bitwise_or", "bitwise_xor", "bitwise_not", "div_proxy", "power", "divmod", "square",
-           "ceil_intdiv", "mod_check", "largest", "smallest", "default", "abs_sqr", *rules.UNARY,
+           "ceil_intdiv", "mod_check", "default", "abs_sqr", *rules.UNARY,
            *rules.SEVERAL]  # fmt: skip
 
 
@@ -179,7 +180,6 @@ class Cast(KernelOp):
 def cast(x, dtype):
     """`x` in another dtype; `x` itself where it has it. 'floatX' is the default float dtype."""
     from ..handles.type import name_of
-    from ..handles.variables import as_tensor_variable
 
     dtype = name_of(dtype)
     x = as_tensor_variable(x)
@@ -217,8 +217,6 @@ def fill(a, b):
 
 def isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
     """Whether |a - b| <= atol + rtol * |b|; infinities are close to themselves."""
-    from ..handles.variables import as_tensor_variable
-
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     return KernelOp(
         _isclose, "isclose", rtol=float(rtol), atol=float(atol), equal_nan=bool(equal_nan)
@@ -236,9 +234,7 @@ def _isclose(a, b, rtol, atol, equal_nan):
 
 def allclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
     """Whether all elements are close; see `isclose`."""
-    from .reductions import all
-
-    return all(isclose(a, b, rtol, atol, equal_nan))
+    return isclose(a, b, rtol, atol, equal_nan).all()
 
 
 def power(x, y):
@@ -272,7 +268,6 @@ def _are_whole(x, y):
 def div_proxy(x, y):
     """x / y; of integers what the flag int_division says: x // y ('int'), x / y, or an error."""
     from ..base.config import config
-    from ..handles.variables import as_tensor_variable
 
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     whole = _are_whole(x, y)
@@ -281,8 +276,6 @@ def div_proxy(x, y):
 
 def divided(x, y):
     """x / y of Python 3: true_div, or an error of integers with the flag int_division='raise'."""
-    from ..handles.variables import as_tensor_variable
-
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     _are_whole(x, y)
     return _op("true_div")(x, y)
@@ -290,8 +283,6 @@ def divided(x, y):
 
 def ceil_intdiv(a, b):
     """a // b rounded up, of integers."""
-    from ..handles.variables import as_tensor_variable
-
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     quotient = _op("int_div")(a, b)
     return quotient + cast(_op("neq")(a % b, 0), quotient.dtype)
@@ -310,30 +301,8 @@ def abs_sqr(x):
 def where(cond, *args):
     """`switch(cond, a, b)`, or with `cond` alone the places where it is not zero."""
     if not args:
-        from .indexing import nonzero
-
-        return nonzero(cond)
+        return as_tensor_variable(cond).nonzero()
     return _op("switch")(cond, *args)
-
-
-def largest(*args):
-    """The largest of its arguments, element by element."""
-    if len(args) == 2:
-        a, b = args
-        return _op("switch")(_op("gt")(a, b), a, b)
-    from .joining import stack
-
-    return stack(args).max(axis=0)
-
-
-def smallest(*args):
-    """The smallest of its arguments, element by element."""
-    if len(args) == 2:
-        a, b = args
-        return _op("switch")(_op("lt")(a, b), a, b)
-    from .joining import stack
-
-    return stack(args).min(axis=0)
 
 
 def default(x, default):

@@ -9,9 +9,11 @@ from ..base.exceptions import NotScalarConstantError
 from ..classes.op import KernelOp
 from ..classes.rules import DISCRETE, upcast
 from ..handles.variables import Handle, as_tensor_variable, constant
+from .elementwise import eq, ge, gt, lt, switch
 
 __all__ = ["Join", "Split", "join", "join_", "concatenate", "stack", "stacklists", "split",
-           "horizontal_stack", "vertical_stack", "MakeVector", "make_vector"]  # fmt: skip
+           "horizontal_stack", "vertical_stack", "MakeVector", "make_vector",
+           "largest", "smallest"]  # fmt: skip
 
 
 class Join(KernelOp):
@@ -86,11 +88,7 @@ def join(axis, *tensors_list):
 def _join_along(axis, tensors):
     """`join` along the axis that an integer variable says in each call: of three axes, as those
     before it and those behind it are one each."""
-    from .creation import arange
-    from .elementwise import eq, ge, gt, lt, switch
     from .raise_op import valued
-    from .reductions import all as all_of
-    from .reductions import prod
 
     ndim = tensors[0].ndim
     _check_axes(tensors)
@@ -98,14 +96,14 @@ def _join_along(axis, tensors):
         axis, f"Join axis out of bounds [0, {ndim})", ge(axis, -ndim), lt(axis, ndim), error="index"
     )
     axis = switch(lt(axis, 0), axis + ndim, axis)
-    places = arange(ndim)
+    places = constant(np.arange(ndim))
     others = [switch(eq(places, axis), 1, t.shape) for t in tensors]
     text = "a tensor differs from the first one along another axis than that it is joined along"
     tensors = tensors[:1] + [
-        valued(t, text, all_of(eq(others[0], other))) for t, other in zip(tensors[1:], others[1:])
+        valued(t, text, eq(others[0], other).all()) for t, other in zip(tensors[1:], others[1:])
     ]
-    before = prod(switch(lt(places, axis), others[0], 1))
-    behind = prod(switch(gt(places, axis), others[0], 1))
+    before = switch(lt(places, axis), others[0], 1).prod()
+    behind = switch(gt(places, axis), others[0], 1).prod()
     made = join(1, *(t.reshape(stack([before, t.shape[axis], behind])) for t in tensors))
     return made.reshape(switch(eq(places, axis), made.shape[1], others[0]), ndim=ndim)
 
@@ -289,3 +287,19 @@ def _split(x, axis, splits, len_splits):
 def split(x, splits_size, n_splits, axis=0):
     """`n_splits` parts of the sizes `splits_size` along `axis`, a list."""
     return Split(n_splits)(x, axis, splits_size)
+
+
+def largest(*args):
+    """The largest of its arguments, element by element."""
+    if len(args) == 2:
+        a, b = args
+        return switch(gt(a, b), a, b)
+    return stack(args).max(axis=0)
+
+
+def smallest(*args):
+    """The smallest of its arguments, element by element."""
+    if len(args) == 2:
+        a, b = args
+        return switch(lt(a, b), a, b)
+    return stack(args).min(axis=0)

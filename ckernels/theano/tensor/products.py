@@ -215,9 +215,7 @@ def _batched_tensordot(x, y, axes):
 
 def trace(a, offset=0, axis1=0, axis2=1):
     """The sum of a diagonal."""
-    from .creation import diagonal
-
-    return diagonal(a, offset, axis1, axis2).sum(axis=-1)
+    return as_tensor_variable(a).diagonal(offset, axis1, axis2).sum(axis=-1)
 
 
 __getattr__ = _absent_of("theano.tensor.blas")

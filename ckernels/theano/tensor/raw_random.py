@@ -15,6 +15,7 @@ from ...graph.node import item, make
 from ...graph.op import Op as Row
 from ...runtime.state import Store
 from ..base.config import config
+from ..base.hooks import register_hook
 from ..base.names import absent_of as _absent_of
 from ..classes.op import Op
 from ..classes.rules import upcast
@@ -103,6 +104,8 @@ class _StateContainer(Container):
 class RandomStateSharedVariable(TensorSharedVariable):
     """A shared state."""
 
+    Container, typed = _StateContainer, False
+
     def __init__(self, name, type, value, strict, allow_downcast=None, container=None):
         self._type, self.name, self._number = type, name, _number()
         if container is None:
@@ -126,6 +129,9 @@ class RandomStateSharedVariable(TensorSharedVariable):
 def random_state_shared(value, name=None, borrow=False):
     """A shared variable of a RandomState."""
     return RandomStateSharedVariable(name, random_state_type, copy.deepcopy(value), False)
+
+
+register_hook("random_state_shared", random_state_shared)
 
 
 # --- the engine's row -------------------------------------------------------------------------

@@ -447,9 +447,7 @@ def max_and_argmax(a, axis=None, keepdims=False):
     axis = axes_of(list(dict.fromkeys(axis)) if isinstance(axis, list) else axis, a.ndim)
     axes = list(range(a.ndim)) if axis is None else axis
     if not axes:
-        from .creation import zeros_like
-
-        return [a, zeros_like(a, dtype="int64")]
+        return [a, a.zeros_like(dtype="int64")]
     return [_kept(a, y, axis, keepdims) for y in MaxAndArgmax(axes)(a)]
 
 
@@ -481,7 +479,6 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     """
     from .elementwise import conj
     from .joining import concatenate
-    from .products import dot
 
     if fweights is not None or aweights is not None:
         raise NotSupported("cov takes no weights: scale the observations first")
@@ -495,7 +492,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     if ddof is None:
         ddof = 0 if bias else 1
     centred = m - mean(m, 1, keepdims=True)
-    total = dot(centred, conj(centred).T if m.dtype.startswith("complex") else centred.T)
+    total = centred.dot(conj(centred).T if m.dtype.startswith("complex") else centred.T)
     return total / (m.shape[1] - int(ddof)).astype(total.dtype)
 
 

@@ -40,14 +40,12 @@ def shape(x):
 
 def size(x):
     """The number of elements of `x`, an int64 scalar."""
-    from .reductions import prod
-
     x = as_tensor_variable(x)
     if x.ndim == 0:
-        return prod(x.shape, dtype="int64")
+        return x.shape.prod(dtype="int64")
     if x.ndim == 1:
         return x.shape[0]
-    return prod(x.shape)
+    return x.shape.prod()
 
 
 class Shape_i(KernelOp):  # noqa: N801 (Theano's name)
@@ -544,11 +542,10 @@ def tile(x, reps, ndim=None):
                 raise ArgumentError(
                     "tile cannot tell how many entries the vector reps holds: pass ndim="
                 )
-            from .elementwise import le
             from .joining import join
             from .raise_op import Assert
 
-            few = le(reps.shape[0], ndim)
+            few = reps.shape[0] <= ndim
             reps = Assert(f"tile: reps has more than ndim={ndim} entries")(reps, few)
             count, reps = reps.shape[0], join(0, np.ones(ndim, reps.dtype), reps)
             reps = [reps[count + i] for i in range(ndim)]  # those that are missing are 1

@@ -24,11 +24,14 @@ from ...graph.node import constant, item, make
 from ...graph.op import Op as Row
 from ...graph.walk import rebuild, toposort
 from ..base.exceptions import BadDestroyMap, BadViewMap
+from ..base.hooks import register_hook
 from ..base.utils import MethodNotDefined
 from ..classes.op import Op, run
+from ..classes.special import null
 from ..graph.apply import Apply
 from ..graph.type import DisconnectedType, NullType
 from ..graph.walks import handle_of, whole_of
+from ..handles.variables import as_tensor_variable, wrap
 
 _returned = contextvars.ContextVar("returned", default=None)
 
@@ -242,8 +245,6 @@ def _same(a, b):
 
 
 def _grad(node, g):
-    from ..handles.variables import as_tensor_variable, wrap
-
     held = node.attrs["op"]
     noted, memo = _returned.get() or ([], {})
     inputs = [handle_of(n, memo) for n in node.inputs]
@@ -314,26 +315,6 @@ Row(
 ROWS = ("perform", "perform_unfolded")
 
 
-# A gradient that does not exist: harmless while nothing asks for it.
-def _refuse(attrs, x):
-    raise UsageError(f"a gradient that does not exist was computed: {attrs['why']}")
-
-
-Row(
-    "null_gradient",
-    "opaque",
-    lambda attrs, x: (x.dtype, x.shape),
-    _refuse,
-    lambda node, g: (None,),
-    doc="A gradient that is undefined, with the reason.",
-)
-
-
-def null(x, why):
-    """The gradient by `x` that is undefined because of `why`."""
-    return make("null_gradient", (x,), {"why": str(why)})
-
-
 def lower(op, apply):
     """Give the outputs of an Apply of a user's Op their node; none where something is no tensor."""
     nodes = [getattr(x, "node", None) for x in apply.inputs]
@@ -396,3 +377,8 @@ def interpret(op, arrays, count):
     else:
         found = op.nodes(nodes)
     return [np.array(v) for v in evaluate(found, {})][:count]
+
+
+register_hook("lower", lower)
+register_hook("way_of", way_of)
+register_hook("interpret", interpret)

@@ -1,13 +1,13 @@
 """Elementwise functions without C: complex numbers from parts, Bessel functions of any order.
 
-One engine row whose meaning is a function of NumPy or SciPy; and scalar ops of users, by `impl`.
+One engine row whose meaning is a function of NumPy or SciPy; and the row of gradients that do not
+exist. Both know nodes alone; scalar ops of users have their row in impls.py.
 """
 
 import numpy as np
 
 from ... import ops
-from ...base import dtypes
-from ...base.errors import NotSupported
+from ...base.errors import NotSupported, UsageError
 from ...graph.node import constant, make
 from ...graph.op import Op as Row
 from ...graph.shapes import broadcast
@@ -74,6 +74,26 @@ TABLE = {       # name: (function of arrays, dtype of the result, gradient)
 }  # fmt: skip
 
 
+# A gradient that does not exist: harmless while nothing asks for it.
+def _refuse(attrs, x):
+    raise UsageError(f"a gradient that does not exist was computed: {attrs['why']}")
+
+
+Row(
+    "null_gradient",
+    "opaque",
+    lambda attrs, x: (x.dtype, x.shape),
+    _refuse,
+    lambda node, g: (None,),
+    doc="A gradient that is undefined, with the reason.",
+)
+
+
+def null(x, why):
+    """The gradient by `x` that is undefined because of `why`."""
+    return make("null_gradient", (x,), {"why": str(why)})
+
+
 def _infer(attrs, *inputs):
     return attrs["dtype"], broadcast(attrs["name"], *(n.shape for n in inputs))
 
@@ -86,8 +106,6 @@ def _run(attrs, *arrays):
 def _grad(node, g):
     rule = TABLE[node.attrs["name"]][2]
     if rule is None:
-        from ..user_ops.perform import null
-
         return [null(n, f"{node.attrs['name']} has no gradient") for n in node.inputs]
     return [None if p is None else unbroadcast(p, n) for p, n in zip(rule(node, g), node.inputs)]
 
@@ -114,60 +132,3 @@ def special(name, *nodes):
         [ops.cast(n, dtype) for n in nodes],
         {"name": name, "dtype": out(dtype) if out else dtype},
     )
-
-
-# --- scalar ops of users ----------------------------------------------------------------------
-
-
-def _infer_scalar(attrs, *inputs):
-    return attrs["dtype"], broadcast(str(attrs["op"]), *(n.shape for n in inputs))
-
-
-def _run_scalar(attrs, *arrays):
-    wide = np.broadcast_arrays(*arrays)
-    out = np.empty(wide[0].shape, attrs["dtype"])
-    impl = attrs["op"].impl
-    for place in np.ndindex(*out.shape):
-        out[place] = impl(*(a[place] for a in wide))
-    return out
-
-
-def _grad_scalar(node, g):
-    from ..classes.scalar import wrap_scalar
-    from ..handles.variables import wrap
-
-    op, ndim = node.attrs["op"], max([n.ndim for n in node.inputs] + [0])
-    make_one = wrap if ndim else wrap_scalar
-    parts = op.grad([make_one(n) for n in node.inputs], [make_one(g)])
-    return [_part(p, n) for p, n in zip(parts, node.inputs)]
-
-
-def _part(part, n):
-    """What `grad` of a scalar op gave for the operand `n`, as a node or None."""
-    from ..graph.type import DisconnectedType, NullType
-    from ..user_ops.perform import null
-
-    kind = getattr(part, "type", None)
-    if part is None or isinstance(kind, DisconnectedType) or not dtypes.is_inexact(n.dtype):
-        return None
-    if isinstance(kind, NullType):
-        return null(n, kind.why_null)
-    return unbroadcast(ops.cast(getattr(part, "node", part), n.dtype), n)
-
-
-Row(
-    "theano_scalar",
-    "opaque",
-    _infer_scalar,
-    _run_scalar,
-    _grad_scalar,
-    doc="A scalar op of a user, applied to each element through its `impl`.",
-)
-
-
-def through_impl(op, nodes):
-    """The node of a user's scalar op."""
-    from ..classes.scalar import get_scalar_type
-
-    dtype = op.output_types([get_scalar_type(n.dtype) for n in nodes])[0].dtype
-    return make("theano_scalar", nodes, {"op": op, "dtype": dtype})

@@ -6,12 +6,17 @@ Each is the function of the same name in theano.tensor; this file only binds the
 import numpy as np
 
 from ...base.errors import ArgumentError, UsageError
+from ..base.hooks import hook
+from ..classes.rules import UNARY
+
+
+def _in(file, name):
+    """The function `name` of one of tensor's files, which are above this one: methods.py."""
+    return getattr(hook("functions")[file], name)
 
 
 def _op(name):
-    from . import elementwise
-
-    return getattr(elementwise, name)
+    return _in("elementwise", name)
 
 
 def _comparable(other):
@@ -48,9 +53,7 @@ def _unary(name):
 
 def _function(module, name, doc):
     def method(self, *args, **kwargs):
-        from importlib import import_module  # no name of this module
-
-        return getattr(import_module(f"{__package__}.{module}"), name)(self, *args, **kwargs)
+        return _in(module, name)(self, *args, **kwargs)
 
     method.__doc__ = doc
     return method
@@ -69,8 +72,6 @@ class Operators:
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         """np.exp(x) is tensor.exp(x), and so on for functions of one argument."""
         if method == "__call__" and len(inputs) == 1 and not kwargs:
-            from ..classes.rules import UNARY
-
             name = NUMPY.get(ufunc.__name__, ufunc.__name__)
             if name in UNARY:
                 return _op(name)(self)
@@ -134,9 +135,7 @@ class Operators:
         return self.dot(other)
 
     def __rdot__(self, other):
-        from .products import dot
-
-        return dot(other, self)
+        return _in("products", "dot")(other, self)
 
     def __matmul__(self, other):
         return self.dot(other)
@@ -149,58 +148,44 @@ class Operators:
     @property
     def shape(self):
         """The shape, an int64 vector."""
-        from .shaping import shape
-
-        return shape(self)
+        return _in("shaping", "shape")(self)
 
     @property
     def size(self):
         """The number of elements, an int64 scalar."""
-        from .shaping import size
-
-        return size(self)
+        return _in("shaping", "size")(self)
 
     @property
     def T(self):  # noqa: N802 (NumPy's name)
         """The axes reversed."""
-        from .shaping import transpose
-
-        return transpose(self)
+        return _in("shaping", "transpose")(self)
 
     def reshape(self, shape, ndim=None):
         """Another shape, of the same number of elements; -1 stands for what is left."""
-        from .shaping import reshape
-
         if ndim is not None and not isinstance(ndim, int):
             raise ArgumentError(f"reshape takes an int as ndim, not a {type(ndim)}")
-        return reshape(self, shape, ndim=ndim)
+        return _in("shaping", "reshape")(self, shape, ndim=ndim)
 
     def dimshuffle(self, *pattern):
         """Axes in the order `pattern`; 'x' is a new axis of size 1."""
-        from .elementwise import DimShuffle
-
         if len(pattern) == 1 and not isinstance(pattern[0], (str, int)):
             pattern = pattern[0]
         if len(pattern) == 1 and isinstance(pattern[0], (list, tuple)):
             pattern = pattern[0]
         pattern = [p if isinstance(p, str) else int(p) for p in pattern]
-        return DimShuffle(self.type.broadcastable, pattern)(self)
+        return _in("elementwise", "DimShuffle")(self.type.broadcastable, pattern)(self)
 
     def transpose(self, *axes):
         """Axes in another order, reversed by default."""
-        from .shaping import transpose
-
         if not axes:
-            return transpose(self)
+            return _in("shaping", "transpose")(self)
         if len(axes) == 1 and isinstance(axes[0], (list, tuple)):
             axes = axes[0]
-        return transpose(self, axes)
+        return _in("shaping", "transpose")(self, axes)
 
     def flatten(self, ndim=1):
         """`ndim` axes, the last of which holds all others."""
-        from .shaping import flatten
-
-        return flatten(self, ndim)
+        return _in("shaping", "flatten")(self, ndim)
 
     def ravel(self):
         """All elements as a vector."""
@@ -218,9 +203,7 @@ class Operators:
     # ---- indexing -------------------------------------------------------------------------------
 
     def __getitem__(self, key):
-        from .indexing import subtensor
-
-        return subtensor(self, key)
+        return _in("indexing", "subtensor")(self, key)
 
     def __setitem__(self, key, value):
         raise UsageError(
@@ -228,10 +211,8 @@ class Operators:
         )
 
     def __iter__(self):
-        from .shaping import get_vector_length
-
         try:
-            count = get_vector_length(self)
+            count = _in("shaping", "get_vector_length")(self)
         except (TypeError, ValueError):
             raise UsageError(
                 "of symbolic tensors only vectors of known length can be looped over; "
@@ -252,17 +233,13 @@ class Operators:
 
     def nonzero(self, return_matrix=False):
         """The places of the elements that are not zero."""
-        from .indexing import nonzero
-
-        return nonzero(self, return_matrix=return_matrix)
+        return _in("indexing", "nonzero")(self, return_matrix=return_matrix)
 
     # ---- numbers --------------------------------------------------------------------------------
 
     def dot(self, other):
         """The matrix product."""
-        from .products import dot
-
-        return dot(self, other)
+        return _in("products", "dot")(self, other)
 
     sum = _function("reductions", "sum", "The sum over axes.")
     prod = _function("reductions", "prod", "The product over axes.")
@@ -287,9 +264,7 @@ class Operators:
 
     def norm(self, L, axis=None, keepdims=False):  # noqa: N803 (Theano's name)
         """The L-norm over axes."""
-        from .reductions import abs_norm
-
-        return abs_norm(self, L, axis, keepdims)
+        return _in("reductions", "abs_norm")(self, L, axis, keepdims)
 
     @property
     def real(self):
@@ -319,9 +294,7 @@ class Operators:
 
     def get_scalar_constant_value(self):
         """The one number this variable is known to be, or NotScalarConstantError."""
-        from ..handles.constants import get_scalar_constant_value
-
-        return get_scalar_constant_value(self)
+        return _in("constants", "get_scalar_constant_value")(self)
 
     def _no_number(self):
         raise UsageError(f"{self!r} is symbolic and no number; eval() or a function gives one")

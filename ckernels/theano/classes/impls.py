@@ -1,0 +1,61 @@
+"""Scalar ops of users as a row of the engine: applied to each element through their `impl`.
+
+Slow, as Python is; the scalar ops of Theano have rules of their own (rules.py).
+"""
+
+import numpy as np
+
+from ... import ops
+from ...base import dtypes
+from ...graph.node import make
+from ...graph.op import Op as Row
+from ...graph.shapes import broadcast
+from ...ops.base import unbroadcast
+from ..graph.type import DisconnectedType, NullType
+from ..handles.variables import wrap
+from .special import null
+
+
+def _infer_scalar(attrs, *inputs):
+    return attrs["dtype"], broadcast(str(attrs["op"]), *(n.shape for n in inputs))
+
+
+def _run_scalar(attrs, *arrays):
+    wide = np.broadcast_arrays(*arrays)
+    out = np.empty(wide[0].shape, attrs["dtype"])
+    impl = attrs["op"].impl
+    for place in np.ndindex(*out.shape):
+        out[place] = impl(*(a[place] for a in wide))
+    return out
+
+
+def _grad_scalar(node, g):
+    op, ndim = node.attrs["op"], max([n.ndim for n in node.inputs] + [0])
+    make_one = wrap if ndim else op.wrapped
+    parts = op.grad([make_one(n) for n in node.inputs], [make_one(g)])
+    return [_part(p, n) for p, n in zip(parts, node.inputs)]
+
+
+def _part(part, n):
+    """What `grad` of a scalar op gave for the operand `n`, as a node or None."""
+    kind = getattr(part, "type", None)
+    if part is None or isinstance(kind, DisconnectedType) or not dtypes.is_inexact(n.dtype):
+        return None
+    if isinstance(kind, NullType):
+        return null(n, kind.why_null)
+    return unbroadcast(ops.cast(getattr(part, "node", part), n.dtype), n)
+
+
+Row(
+    "theano_scalar",
+    "opaque",
+    _infer_scalar,
+    _run_scalar,
+    _grad_scalar,
+    doc="A scalar op of a user, applied to each element through its `impl`.",
+)
+
+
+def through_impl(op, dtype, nodes):
+    """The node, of `dtype`, of a user's scalar op."""
+    return make("theano_scalar", nodes, {"op": op, "dtype": dtype})
