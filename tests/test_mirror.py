@@ -30,6 +30,7 @@ FILES = {
     "export/test_programs.py": "whole exports, compiled and run",
     "numpy/test_probes.py": "promotion and edges through the whole room",
     "numpy/test_coverage.py": "all rows, against what NumPy lets others intercept",
+    "jit/test_rows.py": "rows of NumPy's functions in jitted programs",
     "keras3/test_data.py": "data of all kinds, and Keras's layers that prepare it",
     "keras3/test_draws.py": "the distributions of draws, by statistics",
     "keras3/test_programs.py": "whole programs, beside the losses of another backend",

@@ -198,7 +198,8 @@ def _advanced_write(b, node):
         wide = ops.moveaxis(wide, 0, _front(node, indices))
     elif _front(node, indices) and y.ndim > part.ndim - _front(node, indices):
         wide = ops.expand(y, (y.ndim - (part.ndim - _front(node, indices)),))
-    return make(node.op, (b.full(x), wide) + indices, {"template": (":",) + node.attrs["template"]})
+    attrs = {**node.attrs, "template": (":",) + node.attrs["template"]}
+    return make(node.op, (b.full(x), wide) + indices, attrs)
 
 
 def _pad(b, node):
@@ -377,10 +378,13 @@ register_rules(
         "concatenate": _axis,
         "cumsum": _axis,
         "cumprod": _axis,
+        "cummax": _axis,
+        "cummin": _axis,
         "linear_recurrence": _axis,
         "product_of_others": _shifted("axes"),
         "sort": _axis,
         "argsort": _axis,
+        **dict.fromkeys(("numpy_argsort", "numpy_partition", "numpy_argpartition"), _axis),
         "first_places": _axis,
         "take": _take,
         "scatter_add": _scatter,
@@ -390,6 +394,7 @@ register_rules(
         "advanced_last": still(_advanced_read),
         "advanced_set": still(_advanced_write, 2),
         "advanced_inc": still(_advanced_write, 2),
+        "advanced_combine": still(_advanced_write, 2),
         "pad": _pad,
         "diagonal": _shifted("axes"),
         "diagonal_place": _diagonal_place,

@@ -174,8 +174,8 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc, method, *args, out=None, **options):
         found = getattr(rows, "ufunc" if method == "__call__" else method, None)
-        if method == "at" and ufunc is np.add:
-            return _add_at(*args)
+        if method == "at" and ufunc in AT:
+            return store_at(ufunc, *args)
         if found is None or method not in METHODS:
             self.owner.refuse(f"{ufunc.__name__}.{method}")
         out = out if out is None or not isinstance(out, tuple) or len(out) > 1 else out[0]
@@ -231,7 +231,7 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
         return ops.where(ops.broadcast_like(mask, old), item, old)
 
 
-METHODS = ("__call__", "reduce", "accumulate", "outer")
+METHODS = ("__call__", "reduce", "accumulate", "reduceat", "outer")
 
 
 class MovingSlice(NamedTuple):
@@ -375,13 +375,25 @@ def _masked(owner, args):
     return None, owner.operands(args)
 
 
-def _add_at(target, key, item):
-    """np.add.at: each position once for each time that it occurs."""
+AT = {np.add: None, np.subtract: None, np.maximum: "max", np.minimum: "min"}
+
+
+def store_at(ufunc, target, key, item):
+    """`ufunc.at` of one of AT: each position once for each time that it occurs."""
     if not isinstance(target, ArrayValue):
-        raise NotSupported("np.add.at of an array that is not traced")
+        raise NotSupported(f"np.{ufunc.__name__}.at of an array that is not traced")
     key, _, _ = target.owner.key(target, key)
-    old = target.read()
-    target.write(ops.inc_subtensor(old, key, stored(target.owner, item, old.dtype)))
+    old, kind = target.read(), kind_of(as_operand(target.owner.operand(item)))
+    narrows = isinstance(kind, np.dtype) and not np.can_cast(kind, old.dtype, "safe")
+    if narrows and (AT[ufunc] or np.dtype(old.dtype).kind not in "fc" or kind.kind == "c"):
+        target.owner.refuse(f"np.{ufunc.__name__}.at of {kind} into {old.dtype}")
+    if old.dtype == "bool" and ufunc is np.subtract:
+        raise TypeError("numpy boolean subtract, the `-` operator, is not supported")
+    value = stored(target.owner, item, old.dtype)
+    if AT[ufunc] is not None:
+        return target.write(ops.combine_subtensor(old, key, value, AT[ufunc]))
+    value = ops.neg(value) if ufunc is np.subtract else value
+    return target.write(ops.inc_subtensor(old, key, value))
 
 
 def result(owner, found, scalar=True):

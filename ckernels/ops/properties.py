@@ -58,7 +58,7 @@ VALUES = {
     "indices": {"first_equal": (0, 1), "take": (1, None), "take_along_axis": (1, None),
                 "advanced_take": (1, None),
                 "scatter_add": (1, 2), "put_along_axis_add": (1, 2), "advanced_set": (2, None),
-                "advanced_inc": (2, None)},
+                "advanced_inc": (2, None), "advanced_combine": (2, None)},
     # the first of the operands, to the last, that say the shape
     "sized_by": {"reshape": 1, "broadcast_to": 1, "arange": 0, "dynamic_slice": 1,
                  "scan_steps": 0, "random_uniform": 1, "random_normal": 1, "random_bits": 1,
@@ -134,6 +134,8 @@ WITHOUT = {
                          "dynamic_write", "arange", "nonzero", "mask_indices", "repeat_index"),
                         GONE),
         "csr_merge": "NumPy sorts",
+        **dict.fromkeys(("numpy_argsort", "numpy_partition", "numpy_argpartition"),
+                        "the order of equal elements is that of NumPy's own algorithm"),
         "advanced_last": "rare: the gradient of a gradient of an assignment",
         "diagonal_place": "rare: the gradient of a diagonal",
         "scan_debug": "it runs step by step in NumPy, by definition"},

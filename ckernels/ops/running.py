@@ -1,4 +1,5 @@
-"""Ops that run along an axis: cumsum, cumprod, the linear recurrence, the product of all others.
+"""Ops that run along an axis: sums, products, extrema, the linear recurrence, and the product of
+all others.
 
 Derivatives of products would divide by factors; where one is 0, that says nothing. They are linear
 recurrences here, whose own derivatives are linear recurrences again: exact to any order, zeros or
@@ -14,16 +15,17 @@ from ..base.errors import DTypeError, ShapeError
 from ..graph.node import make
 from ..graph.op import Op
 from ..graph.shapes import broadcast, show
-from .base import cast
-from .elementwise import mul, true_div, where
+from .base import cast, expand, to_node
+from .elementwise import mul, sub, true_div, where
+from .filling import arange
 from .joining import pad
-from .logic import eq
+from .logic import eq, gt, logical_and, logical_or, ne
 from .movement import reshape, slice_, transpose
 from .reduce import ACCUMULATE_IN, prod, sum
-from .shape import sized, times
+from .shape import size_of, sized, times
 from .sort import along
 
-__all__ = ["cumsum", "cumprod", "linear_recurrence"]
+__all__ = ["cumsum", "cumprod", "cummax", "cummin", "linear_recurrence"]
 
 
 # --- running sums and products ----------------------------------------------------------------
@@ -71,23 +73,42 @@ def _grad_cumprod(node, g):
     return (mul(c, shifted(node, axis, back, 1)),)
 
 
-def _running_op(name, fn, grad, doc):
+def _grad_extremum(node, g):
+    """Each cotangent goes to the element that became the extremum first."""
+    x, axis, back = node.inputs[0], node.attrs["axis"], node.attrs["reverse"]
+    size = cast(to_node(size_of(x, axis)), "int64")
+    place = expand(arange(size), tuple(k for k in range(x.ndim) if k != axis))
+    turn = sub(sub(size, 1), place) if back else place
+    before = shifted(node, axis, back)
+    same = logical_or(eq(node, before), logical_and(ne(node, node), ne(before, before)))
+    begun = where(logical_and(same, gt(turn, 0)), 0, turn)
+    turn = make("cummax", (begun,), node.attrs)
+    place = sub(sub(size, 1), turn) if back else turn
+    return (make("put_along_axis_add", (x, place, g), {"axis": axis}),)
+
+
+def _ordered(x, name):
+    if dtypes.is_complex(x.dtype):
+        raise DTypeError(f"complex numbers have no order, so {name} has no meaning for them")
+    return x
+
+
+def _running_op(name, fn, grad, doc, ulp=4, wide=True):
     op = Op(
         name,
         "opaque",
         lambda a, x: (x.dtype, x.shape),
         _running(fn),
         grad,
-        ulp=4,
+        ulp=ulp,
         cost=2,
         doc=f"{doc} along attrs['axis'], from the end when attrs['reverse'].",
     )
 
     def build(x, axis=0, reverse=False):
         x, axis = along(x, axis, name)
-        return make(
-            op, (cast(x, dtypes.accumulator(x.dtype)),), {"axis": axis, "reverse": bool(reverse)}
-        )
+        x = cast(x, dtypes.accumulator(x.dtype)) if wide else _ordered(x, name)
+        return make(op, (x,), {"axis": axis, "reverse": bool(reverse)})
 
     build.__name__ = build.__qualname__ = name
     build.__doc__ = (
@@ -98,6 +119,10 @@ def _running_op(name, fn, grad, doc):
 
 cumsum = _running_op("cumsum", np.cumsum, _grad_cumsum, "Running sum")
 cumprod = _running_op("cumprod", np.cumprod, _grad_cumprod, "Running product")
+cummax = _running_op("cummax", np.maximum.accumulate, _grad_extremum,
+                     "Running maximum (NaN from the first NaN on)", 0, False)  # fmt: skip
+cummin = _running_op("cummin", np.minimum.accumulate, _grad_extremum,
+                     "Running minimum (NaN from the first NaN on)", 0, False)  # fmt: skip
 
 
 # --- linear recurrences -----------------------------------------------------------------------

@@ -22,7 +22,7 @@ from .movement import flatten, flip, squeeze
 from .reduce import sum
 from .shape import size_of
 
-__all__ = ["sort", "argsort", "top_k", "in_top_k"]
+__all__ = ["sort", "argsort", "numpy_argsort", "numpy_partition", "top_k", "in_top_k"]
 
 
 def along(x, axis, name):
@@ -31,6 +31,59 @@ def along(x, axis, name):
     if axis is None:
         return flatten(x), 0
     return x, axis_of(axis, x.ndim)
+
+
+# --- NumPy's own order of equal elements ---------------------------------------------------------
+
+
+def _numpy_order(name, dtype, run, grad, doc):
+    Op(name, "opaque", lambda a, x: (dtype or x.dtype, x.shape), run, grad, ulp=0, cost=20, doc=doc)
+
+
+def _grad_partition(node, g):
+    """What stands at a rank of the sorted result came from what has that rank in x."""
+    x, axis = node.inputs[0], node.attrs["axis"]
+    there, here = (make("argsort", (n,), {"axis": axis}) for n in (x, node))
+    return (make("put_along_axis_add", (x, there, take_along_axis(g, here, axis)),
+                 {"axis": axis}),)  # fmt: skip
+
+
+_numpy_order(
+    "numpy_argsort",
+    "int64",
+    lambda a, x: np.argsort(x, a["axis"]).astype("int64", copy=False),
+    lambda node, g: (None,),
+    "np.argsort along attrs['axis'], equal elements as NumPy's fastest sort leaves them.",
+)
+_numpy_order(
+    "numpy_partition",
+    None,
+    lambda a, x: np.partition(x, a["kth"], a["axis"]),
+    _grad_partition,
+    "np.partition along attrs['axis'] at the places attrs['kth'].",
+)
+_numpy_order("numpy_argpartition", "int64",
+             lambda a, x: np.argpartition(x, a["kth"], a["axis"]).astype("int64", copy=False),
+             lambda node, g: (None,),
+             "np.argpartition along attrs['axis'] at the places attrs['kth'].")  # fmt: skip
+
+
+def numpy_argsort(x, axis=-1):
+    """np.argsort without a kind: equal elements as NumPy leaves them on this machine."""
+    x, axis = along(x, axis, "argsort")
+    return make("numpy_argsort", (x,), {"axis": axis})
+
+
+def numpy_partition(x, kth, axis=-1, places=False):
+    """np.partition, or np.argpartition with `places`; all elements where NumPy leaves them."""
+    name = "argpartition" if places else "partition"
+    x, axis = along(x, axis, name)
+    kth = tuple(kth) if isinstance(kth, (list, tuple, np.ndarray)) else (kth,)
+    kth = tuple(given.integer(k, f"kth of {name}, or each of its numbers,") for k in kth)
+    size = x.shape[axis]
+    if size is not None and any(not -size <= k < size for k in kth):
+        raise ShapeError(f"{name}: kth {kth} is out of bounds for an axis of {size} elements")
+    return make(f"numpy_{name}", (x,), {"axis": axis, "kth": kth})
 
 
 # --- order ------------------------------------------------------------------------------------

@@ -105,7 +105,7 @@ class PartialUpdates:
         values = replace(spread(value, advanced_shape(node)), dtype=node.dtype)
         nest = indexed.template_nest(node.attrs["template"], target, values, arrays)
         if nest is not None and 0 not in values.shape:
-            launch = indexed.scatter(nest, node.op.name == "advanced_inc")
+            launch = indexed.scatter(nest, "add" if node.op.name == "advanced_inc" else "set")
             self.binder.add_launch(launch, [node])
 
 

@@ -65,6 +65,13 @@ BUILDS = {
     "inc_slice": (lambda x, y: ops.inc_subtensor(x, slice(1, 3), y), [X, real(3, 5)], ()),
     "advanced_inc": (lambda x, i, y: ops.inc_subtensor(x, (i, slice(None), i), y),
                      [X, IJ[0], real(2, 3)], (1,)),
+    **{f"advanced_combine {how}": (
+           lambda x, i, y, how=how: ops.combine_subtensor(x, (i, slice(None), i), y, how),
+           [X, IJ[0], real(2, 3)], (1,)) for how in ("max", "min")},
+    **{name: (lambda x, name=name: getattr(ops, name)(x, 1), [X], ())
+       for name in ("cummax", "cummin", "numpy_argsort")},
+    **{f"numpy_partition {places}": (lambda x, p=places: ops.numpy_partition(x, 1, 1, p), [X], ())
+       for places in (False, True)},
     "dynamic_write": (lambda x, y, n: ops.set_subtensor(x, slice(n, None), y),
                       [X, real(3, 5), np.array(1)], (2,)),
     "a mask": (lambda x, m: ops.getitem(x, m), [real(4), np.array([True, False, True, True])],

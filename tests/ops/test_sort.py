@@ -8,8 +8,10 @@ from hypothesis.extra.numpy import arrays
 
 import ckernels as K
 from ckernels import ops
+from ckernels.autodiff.reverse import grad
 from ckernels.base import dtypes
 from ckernels.base.errors import DTypeError, IndexOutOfBounds, ShapeError
+from ckernels.graph.walk import rebuild
 from ckernels.plan.instructions import PYCALL
 
 from .agree import agree, check_gradient, leaf
@@ -49,6 +51,53 @@ def test_dtypes(dtype):
     wide = ops.cumsum(leaf((3,), dtype)).dtype
     assert wide == (dtype if dtypes.is_float(dtype) else "uint64" if dtype[0] == "u" else "int64")
     agree(lambda x: ops.cumsum(x, 1), lambda x: np.cumsum(x.astype("float64"), 1).astype(wide), x)
+
+
+@given(FEW, st.sampled_from([0, 1, -1]))
+@settings(max_examples=60, deadline=None)
+def test_running_extrema(x, axis):
+    for ours, theirs in ((ops.cummax, np.maximum), (ops.cummin, np.minimum)):
+        agree(lambda x, f=ours: f(x, axis), lambda x, f=theirs: f.accumulate(x, axis), x)
+        want = np.flip(theirs.accumulate(np.flip(x, axis), axis), axis)
+        agree(lambda x, f=ours: f(x, axis, reverse=True), want, x)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32", "int64", "uint64", "float16"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_running_extrema_of_dtypes_at_their_limits(dtype, axis):
+    bits = RNG.integers(0, 256, (9, 40, 8)).astype("uint8")
+    if dtype == "bool":
+        x = bits[..., 0] > 127
+    else:
+        x = bits[..., : np.dtype(dtype).itemsize].copy().view(dtype)[..., 0]
+    with np.errstate(invalid="ignore"):
+        agree(lambda x: ops.cummax(x, axis), np.maximum.accumulate(x, axis), x)
+        agree(lambda x: ops.cummin(x, axis), np.minimum.accumulate(x, axis), x)
+
+
+def test_the_first_of_equal_elements_gets_the_slope_of_an_extremum():
+    x = np.array([1.0, 3.0, 3.0, 2.0, 4.0, 4.0])
+    for ours, sign, back, want in ((ops.cummax, 1, False, [1, 3, 0, 0, 2, 0]),
+                                   (ops.cummin, -1, False, [1, 3, 0, 0, 2, 0]),
+                                   (ops.cummax, 1, True, [0, 0, 0, 0, 0, 6])):  # fmt: skip
+        n = leaf(x.shape)
+        slope = grad(ops.sum(ours(n, 0, back)), [n])[0]
+        agree(lambda m, s=slope, n=n: rebuild([s], {n: m})[0], np.array(want, float), sign * x)
+
+
+@pytest.mark.parametrize("axis", [0, 1, None])
+@pytest.mark.parametrize("kth", [3, (0, -1), [20]])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8", "bool"])
+def test_orders_that_numpy_leaves(dtype, kth, axis):
+    x = RNG.integers(0, 2 if dtype == "bool" else 5, (40, 33)).astype(dtype)
+    agree(lambda x: ops.numpy_argsort(x, axis), np.argsort(x, axis), x)
+    agree(lambda x: ops.numpy_partition(x, kth, axis), np.partition(x, kth, axis), x)
+    agree(lambda x: ops.numpy_partition(x, kth, axis, True), np.argpartition(x, kth, axis), x)
+
+
+def test_a_partition_at_a_place_that_is_not_there():
+    with pytest.raises(ShapeError, match="out of bounds"):
+        ops.numpy_partition(leaf((3, 4)), 4)
 
 
 def test_running_sums_keep_small_terms():
@@ -159,6 +208,10 @@ def test_gradients(axis):
     check_gradient(lambda x: ops.cumprod(x, axis), x)
     check_gradient(lambda x: ops.cumprod(x, axis, reverse=True), x)
     check_gradient(lambda x: ops.top_k(ops.exp(x), 2, axis)[0], x)
+    check_gradient(lambda x: ops.numpy_partition(ops.exp(x), 1, axis), x)
+    for reverse in (False, True):
+        check_gradient(lambda x, r=reverse: ops.cummax(ops.exp(x), axis, r), x)
+        check_gradient(lambda x, r=reverse: ops.cummin(ops.exp(x), axis, r), x)
 
 
 @pytest.mark.parametrize("x", [[2, 0, 3, 4], [0, 2, 3], [2, 0, 3, 0, 5], [0, 0], [2, 3, 0]])

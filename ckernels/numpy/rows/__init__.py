@@ -18,12 +18,13 @@ from .base import (
     of_ufunc,
     outer,
     reduce,
+    reduceat,
     row,
     ufunc,
 )
 
 __all__ = ["FUNCTIONS", "UFUNCS", "Row", "accumulate", "as_operand", "call", "find", "load",
-           "newer", "outer", "reduce", "row", "ufunc"]  # fmt: skip
+           "newer", "outer", "reduce", "reduceat", "row", "ufunc"]  # fmt: skip
 
 SUBJECTS = ("ufuncs", "reductions", "arranging", "filling", "linear", "counting",
             "assembling", "sets", "samples", "fourier", "composed", "special")  # fmt: skip

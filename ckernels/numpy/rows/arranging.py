@@ -5,6 +5,7 @@ import numpy as np
 from ... import ops
 from ...base import dtypes
 from ...base.errors import NotSupported
+from ...graph.node import Node
 from ...graph.shapes import axis_of
 from ...ops.shape import sized
 from ..promote import kind_of, supported
@@ -165,17 +166,43 @@ def pad(rule, array, pad_width, mode="constant", **kwargs):
         if kwargs or not isinstance(value, (int, float)):
             raise NotSupported("pad with several constants")
         return ops.pad(x, [tuple(w) for w in widths], typed(value, x.dtype))
-    if kwargs or None in x.shape or not isinstance(mode, str):
+    if kwargs or mode not in AROUND:
         raise NotSupported(f"pad with mode={mode!r}")
-    for axis, width in enumerate(widths):
-        places = np.pad(np.arange(x.shape[axis]), width, mode) if mode in PLACES else None
-        if places is None:
-            raise NotSupported(f"pad with mode={mode!r}")
-        x = ops.take(x, places, axis) if any(width) else x
+    for axis, (before, after) in enumerate(widths):
+        if before or after:
+            x = _padded(x, axis, before, after, mode)
     return x
 
 
-PLACES = ("edge", "reflect", "symmetric", "wrap")  # modes that repeat elements
+AROUND = {  # mode -> (parts before the first element, behind the last): of widths a and b
+    "edge": (lambda a: (0, 1, 1), lambda b: (-1, None, 1)),
+    "reflect": (lambda a: (a, 0, -1), lambda b: (-2, -2 - b, -1)),
+    "symmetric": (lambda a: (a - 1, None, -1), lambda b: (None, -1 - b, -1)),
+    "wrap": (lambda a: (-a, None, 1), lambda b: (0, b, 1)),
+}
+
+
+def _padded(x, axis, before, after, mode):
+    """`x` with elements of its own around it along an axis."""
+    size = x.shape[axis]
+    most = max(before, after) + (mode == "reflect") if mode != "edge" else 1
+    if size is not None and size < most:  # it is repeated
+        if not size:
+            raise NotSupported(f"pad with mode={mode!r} along an axis of no elements")
+        return ops.take(x, np.pad(np.arange(size), (before, after), mode), axis)
+    if size is None:
+        enough = ops.ge(ops.getitem(ops.shape(x), axis), most)
+        x = ops.check(x, enough, message=f"pad with mode={mode!r} of fewer elements than "
+                      f"{most}", error="value")  # fmt: skip
+    whole = (slice(None),) * axis
+    parts = [x]
+    for place, width, part in zip((0, 2), (before, after), AROUND[mode]):
+        if width:
+            found = ops.getitem(x, (*whole, slice(*part(width))))
+            if mode == "edge":
+                found = ops.repeat(found, width, axis) if width > 1 else found
+            parts.insert(place, found)
+    return ops.concatenate(parts, axis)
 
 
 @row(np.diff)
@@ -222,11 +249,26 @@ def sort(rule, a, axis=-1, kind=None, order=None, *, stable=None):
 @row(np.argsort)
 def argsort(rule, a, axis=-1, kind=None, order=None, *, stable=None):
     x = node_of(a, rule)
-    if kind not in ("stable", "mergesort") and not stable:
-        raise NotSupported("argsort, whose order of equal elements is not said: ask for stable")
-    if dtypes.is_complex(x.dtype) or axis is None:
-        raise NotSupported("the order of complex numbers, or of all elements")
-    return ops.argsort(x, axis)
+    if dtypes.is_complex(x.dtype) or order is not None or kind == "heapsort":
+        raise NotSupported("sorting by fields or by heaps, or complex numbers")
+    if kind in ("stable", "mergesort") or stable:
+        return ops.argsort(x, axis)
+    return ops.numpy_argsort(x, axis)
+
+
+def _partition(function, places):
+    @row(function)
+    def build(rule, a, kth, axis=-1, kind="introselect", order=None):
+        x = node_of(a, rule)
+        if dtypes.is_complex(x.dtype) or order is not None:
+            raise NotSupported("the order of complex numbers, or by fields")
+        if isinstance(kth, Node):
+            raise NotSupported("a partition at places that data decides")
+        return ops.numpy_partition(x, kth, axis, places)
+
+
+_partition(np.partition, False)
+_partition(np.argpartition, True)
 
 
 @row(np.real)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ... import ops
+from ...base import dtypes
 from ...base.errors import DTypeError, NotSupported
 from ...graph.node import Node, constant, make
 from ...graph.shapes import axes_of, axis_of
@@ -185,6 +186,37 @@ def accumulate(rule, function, x, axis=0, dtype=None):
     x = node_of(x, rule)
     operand, result = rule.reduction(function, np.dtype(x.dtype), dtype)
     return ops.cast(found.running(ops.cast(x, operand), axis_of(axis, x.ndim)), result)
+
+
+def reduceat(rule, function, x, indices, axis=0, dtype=None):
+    """`function.reduceat(...)` as a node, of places that rise: an error of a call where they do
+    not."""
+    if function not in PIECES:
+        raise NotSupported(f"{function.__name__}.reduceat has no row")
+    x, starts = node_of(x, rule), ops.cast(node_of(indices, rule), "int64")
+    if starts.ndim != 1 or starts.shape[0] == 0 or dtypes.is_complex(x.dtype):
+        raise NotSupported(f"{function.__name__}.reduceat but of a vector of places")
+    operand, result = rule.reduction(function, np.dtype(x.dtype), dtype)
+    axis = axis_of(axis, x.ndim)
+    x = ops.moveaxis(ops.cast(x, operand), axis, 0)
+    size = ops.cast(ops.getitem(ops.shape(x), 0), "int64")
+    ends = ops.concatenate([ops.getitem(starts, slice(1, None)), ops.expand(size, (0,))], 0)
+    rising = ops.logical_and(ops.all(ops.lt(starts, ends)), ops.ge(ops.getitem(starts, 0), 0))
+    starts = ops.check(starts, rising, message="places of reduceat that do not rise", error="value")
+    first = ops.getitem(starts, 0)
+    piece = ops.searchsorted(starts, ops.arange(first, size, 1, "int64"), "right")
+    piece = ops.sub(ops.cast(piece, "int64"), 1)
+    found = PIECES[function](ops.take(x, starts, 0), piece, ops.getitem(x, slice(first, None)))
+    return ops.cast(ops.moveaxis(found, 0, axis), result)
+
+
+NOTHING = -0.0  # what can be added without a trace: 0.0 would make 0.0 of -0.0
+
+PIECES = {  # (first elements of pieces, which piece each element is of, elements) -> results
+    np.add: lambda like, piece, x: ops.inc_subtensor(ops.full_like(like, NOTHING), piece, x),
+    np.maximum: lambda like, piece, x: ops.combine_subtensor(like, piece, x, "max"),
+    np.minimum: lambda like, piece, x: ops.combine_subtensor(like, piece, x, "min"),
+}
 
 
 def outer(rule, function, a, b):

@@ -115,10 +115,11 @@ def _reciprocal(x):
 
 
 def _real_only(build):
-    def checked(*nodes):
+    def checked(*operands):
+        nodes = [n for n in operands if hasattr(n, "dtype")]
         if any(dtypes.is_complex(n.dtype) for n in nodes):
             raise NotSupported("ordering of complex numbers")
-        return build(*nodes)
+        return build(*operands)
 
     return checked
 
@@ -136,6 +137,10 @@ def _maximum_of(op):
         return op(x, axes)
 
     return reduction
+
+
+def _of_truth(build):
+    return lambda x, axis: build(ops.cast(x, "bool"), axis)
 
 
 def _divmod(x, z):
@@ -196,10 +201,10 @@ def _vector_matrix(x, a):
 _add(np.add, ops.add, _reducing("sum"), lambda x, axis: ops.cumsum(x, axis))
 _add(np.subtract, ops.sub)
 _add(np.multiply, ops.mul, _reducing("prod"), lambda x, axis: ops.cumprod(x, axis))
-_add(np.maximum, _real_only(ops.maximum), _maximum_of(ops.max))
-_add(np.minimum, _real_only(ops.minimum), _maximum_of(ops.min))
-_add(np.logical_and, ops.logical_and, _reducing("all"))
-_add(np.logical_or, ops.logical_or, _reducing("any"))
+_add(np.maximum, _real_only(ops.maximum), _maximum_of(ops.max), _real_only(ops.cummax))
+_add(np.minimum, _real_only(ops.minimum), _maximum_of(ops.min), _real_only(ops.cummin))
+_add(np.logical_and, ops.logical_and, _reducing("all"), _of_truth(ops.cummin))
+_add(np.logical_or, ops.logical_or, _reducing("any"), _of_truth(ops.cummax))
 for _function, _build in {
     np.true_divide: ops.true_div, np.floor_divide: ops.floor_div, np.remainder: ops.mod,
     np.divmod: _divmod, np.fmod: _fmod, np.modf: _modf, np.power: _power, np.float_power: _power,

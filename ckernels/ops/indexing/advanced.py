@@ -277,7 +277,7 @@ def _infer_advanced(attrs, x, *indices):
     return x.dtype, advanced_shape(attrs["template"], x.shape, [i.shape for i in indices])
 
 
-def _key(template, x, indices):
+def key_of(template, x, indices):
     for axis, array in zip(_indexed_axes(template), indices):
         check_range(array, axis, x.shape[axis])
     source, other = iter(indices), {"n": None, ".": ..., ":": slice(None)}
@@ -285,7 +285,7 @@ def _key(template, x, indices):
 
 
 def _run_advanced(attrs, x, *indices):
-    return np.array(x[_key(attrs["template"], x, indices)])
+    return np.array(x[key_of(attrs["template"], x, indices)])
 
 
 def _grad_advanced(node, g):
@@ -306,7 +306,7 @@ Op(
 )
 
 
-def _infer_write(attrs, x, y, *indices):
+def infer_write(attrs, x, y, *indices):
     part = _infer_advanced(attrs, x, *indices)[1]
     lead = len(part) - y.ndim
     if x.dtype != y.dtype:
@@ -323,7 +323,7 @@ def _infer_write(attrs, x, y, *indices):
 def _run_write(inc):
     def run(attrs, x, y, *indices):
         out = np.array(x, order="C")
-        key = _key(attrs["template"], x, indices)
+        key = key_of(attrs["template"], x, indices)
         if not inc:
             out[key] = y
             return out
@@ -353,7 +353,7 @@ def _grad_set(node, g):
 
 def _run_last(attrs, g, *indices):
     """g at the indices; where several write to one place only the last one counts, so gets it."""
-    key = _key(attrs["template"], g, indices)
+    key = key_of(attrs["template"], g, indices)
     where = np.arange(g.size).reshape(g.shape)[key]
     last = np.full(g.size, -1)
     last[where.reshape(-1)] = np.arange(where.size)
@@ -368,9 +368,9 @@ def _grad_last(node, g):
 
 
 # fmt: off
-Op("advanced_set", "opaque", _infer_write, _run_write(False), _grad_set,
+Op("advanced_set", "opaque", infer_write, _run_write(False), _grad_set,
    doc="x with y at x[key]; of repeated positions the last wins.")
-Op("advanced_inc", "opaque", _infer_write, _run_write(True), _grad_inc,
+Op("advanced_inc", "opaque", infer_write, _run_write(True), _grad_inc,
    doc="x with y added at x[key], once for each time a position occurs.")
 Op("advanced_last", "opaque", _infer_advanced, _run_last, _grad_last,
    doc="x[key], zero where a later entry of the key names the same position.")

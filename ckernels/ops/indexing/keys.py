@@ -16,7 +16,7 @@ from ...graph.node import Node, constant, make
 from ...graph.shapes import axis_of, show
 from .. import filling, joining
 from ..base import cast, expand, refuse_mask, to_node
-from ..elementwise import maximum, mod, sub
+from ..elementwise import maximum, minimum, mod, sub
 from ..filling import *  # noqa: F403
 from ..filling import arange
 from ..joining import *  # noqa: F403
@@ -27,11 +27,12 @@ from ..shape import size_of, sized
 from . import advanced, slicing
 from .advanced import *  # noqa: F403
 from .advanced import advanced_inc, advanced_set, advanced_shape, advanced_take, mask_indices, take
+from .combining import advanced_combine
 from .slicing import *  # noqa: F403
 from .slicing import WHOLE, check_fits, dynamic_slice, template_of, value_for
 
-__all__ = ["getitem", "set_subtensor", "inc_subtensor", "roll", *slicing.__all__, *advanced.__all__,
-           *joining.__all__, *filling.__all__]  # fmt: skip
+__all__ = ["getitem", "set_subtensor", "inc_subtensor", "combine_subtensor", "roll",
+           *slicing.__all__, *advanced.__all__, *joining.__all__, *filling.__all__]  # fmt: skip
 
 
 # --- keys -------------------------------------------------------------------------------------
@@ -259,18 +260,30 @@ def _known_size(sizes, entry):
 def set_subtensor(x, key, y):
     """A tensor like x with `y` at x[key]."""
     x = to_node(x, "set_subtensor")
-    return _write(Key(x, key), x, value_for(x, y, "set_subtensor"), False)
+    return _write(Key(x, key), x, value_for(x, y, "set_subtensor"), "set")
 
 
 def inc_subtensor(x, key, y):
     """A tensor like x with `y` added at x[key], once for each time that a position occurs."""
     x = to_node(x, "inc_subtensor")
-    return _write(Key(x, key), x, value_for(x, y, "inc_subtensor"), True)
+    return _write(Key(x, key), x, value_for(x, y, "inc_subtensor"), "inc")
 
 
-def _write(key, x, y, inc):
+COMBINING = {"max": maximum, "min": minimum}
+
+
+def combine_subtensor(x, key, y, how):
+    """A tensor like x in which x[key] is the larger ("max") or smaller ("min") one of itself and
+    `y`, once for each time that a position occurs."""
+    x = to_node(x, "combine_subtensor")
+    return _write(Key(x, key), x, value_for(x, y, "combine_subtensor"), how)
+
+
+def _write(key, x, y, how):
+    inc = how == "inc"
     if key.basic:
         part = _read(key, x)
+        y = COMBINING[how](part, y) if how in COMBINING else y  # each position is there once
         y = _aligned(y, part.shape)
         if y.ndim:
             wide = expand(y, tuple(range(part.ndim - y.ndim)))
@@ -279,7 +292,10 @@ def _write(key, x, y, inc):
     part = dynamic_slice(x, key.slices)
     template, nodes = _operands(key)
     y = _aligned(y, advanced_shape(template, part.shape, [n.shape for n in nodes]))
-    new = (advanced_inc if inc else advanced_set)(part, y, nodes, template)
+    if how in COMBINING:
+        new = advanced_combine(part, y, nodes, template, how)
+    else:
+        new = (advanced_inc if inc else advanced_set)(part, y, nodes, template)
     return new if part is x else _write_slices(x, new, key.slices, False, ())
 
 

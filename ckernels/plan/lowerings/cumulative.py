@@ -1,5 +1,5 @@
-"""Running sums, products, recurrences: one kernel along rows, one along columns with a strip of
-values.
+"""Running sums, products, extrema, recurrences: one kernel along rows, one along columns with a
+strip of values.
 
 Floats run in the next wider dtype, as the oracles do, so results agree bit for bit; integers wrap.
 Parallel over rows or columns, never along the axis.
@@ -20,7 +20,16 @@ STEPS = {  # op -> (note, start, statement of a step: from and with are the oper
     "+": ("sum", "0", "s{at} += {from}"),
     "*": ("product", "1", "s{at} *= {from}"),
     "recurrence": ("recurrence", "0", "s{at} = {from} * s{at} + {with}"),
+    "max": ("maximum", "{least}", "s{at} = {from} > s{at} || {from} != {from} ? {from} : s{at}"),
+    "min": ("minimum", "{most}", "s{at} = {from} < s{at} || {from} != {from} ? {from} : s{at}"),
 }  # fmt: skip
+
+
+LIMITS = {  # type of a running value -> what is below and above all others
+    "float": {"least": "-HUGE_VAL", "most": "HUGE_VAL"},
+    "uint64_t": {"least": "0", "most": "UINT64_MAX"},
+    "int64_t": {"least": "INT64_MIN", "most": "INT64_MAX"},
+}
 
 
 def scan(xs, y, axis, op):
@@ -42,8 +51,9 @@ def scan(xs, y, axis, op):
     lines, rows = unravel("row", sizes[:-1] if columns else sizes, dims)
     index = "c" if columns else "i"
     at = [times(index, s, dims, f"s{name}") for s, name in zip(near, names)]
-    kind, wide, load, store = scan_types(y.dtype)
+    kind, wide, load, store = scan_types(y.dtype, ordered=op in ("max", "min"))
     note, start, step = STEPS[op]
+    start = start.format_map(LIMITS.get(wide, LIMITS["float"]))
     here = "[c]" if columns else ""
     elements = {w: load.format(f"{w}[{i}]") for w, i in zip(("from", "with"), at[:-1])}
     fields = {
@@ -110,12 +120,14 @@ class Named:
         return name
 
 
-def scan_types(dtype):
-    """(C type, type of the running value, load, store) of a running sum."""
+def scan_types(dtype, ordered=False):
+    """(C type, type of the running value, load, store) of a running sum; ordered: of what tells
+    negative numbers from positive ones."""
     if dtype in dtypes.C_STORED:
         name = dtypes.C_STORED[dtype]
         return "uint16_t", "float", f"ck_{name}_to_float({{0}})", f"ck_float_to_{name}({{0}})"
     if dtypes.is_float(dtype):
         return dtypes.C_NAMES[dtype], "double", "{0}", f"({dtypes.C_NAMES[dtype]}){{0}}"
-    kind = f"uint{8 * dtypes.ITEMSIZE[dtype]}_t"
-    return kind, "uint64_t", "{0}", f"({kind}){{0}}"
+    sign = "" if ordered and dtypes.kind(dtype) == "i" else "u"
+    kind = f"{sign}int{8 * dtypes.ITEMSIZE[dtype]}_t"
+    return kind, f"{sign}int64_t", "{0}", f"({kind}){{0}}"

@@ -243,8 +243,12 @@ def checked(array, size):
 # ---- scatter ------------------------------------------------------------------------------------
 
 
-def scatter(nest, inc, fill=False):
-    """The Launch that sets (or adds) `near` at the indexed places of `far`.
+NOTES = {"set": "put in", "add": "added to", "max": "where larger than", "min": "where less than"}
+
+
+def scatter(nest, how, fill=False):
+    """The Launch that sets `near` at the indexed places of `far`, or adds it ("add"), or takes the
+    "max" or "min" of both.
 
     The range is the axis of the first index; fill: that axis is the first one of a contiguous
     target, which is cleared on the way, each piece just before it is added to.
@@ -259,7 +263,7 @@ def scatter(nest, inc, fill=False):
     y_at = times("i", nest.far_strides[-1], dims, "sy")
     x_at = times("i", nest.near_strides[-1], dims, "sx")
     dtype, clear = nest.far.dtype, []
-    kind, store = _store(dtype, inc)
+    kind, store = _store(dtype, how)
     if fill:
         one = times("1", nest.indices[0].step, dims, "step")
         clear = [f"__builtin_memset(y + lo * {one}, 0, (hi - lo) * {one} * sizeof *y);"]
@@ -272,7 +276,7 @@ def scatter(nest, inc, fill=False):
     else:
         body = [store.format(f"to[{y_at}]", f"from[{x_at}]")]
     loop = ["for (int64_t i = 0; i < n; i++) {"] + ["    " + b for b in body] + ["}"]
-    if per_element and inc:
+    if per_element and how == "add":
         loop = in_quarters(body)
     if not per_element and nest.far_strides[-1]:
         loop.insert(0, "#pragma GCC ivdep")
@@ -281,8 +285,7 @@ def scatter(nest, inc, fill=False):
         (
             (
                 "note",
-                f"scatter: x {'added to' if inc else 'put in'} y at checked indices; range: the "
-                "first indexed axis",
+                f"scatter: x {NOTES[how]} y at checked indices; range: the first indexed axis",
             ),
             ("type", kind),
             ("pointers", block(nest.index_pointers(), 1)),
@@ -336,11 +339,13 @@ def in_quarters(body):
     ]
 
 
-def _store(dtype, inc):
-    """(C type, statement with {0} target and {1} value) of a write or an addition."""
+def _store(dtype, how):
+    """(C type, statement with {0} target and {1} value) of what `scatter` does."""
     size = dtypes.ITEMSIZE[dtype]
-    if not inc:
+    if how == "set":
         return f"uint{8 * size}_t", "{0} = {1};"
+    if how in ("max", "min"):
+        return _extremum(dtype, ">" if how == "max" else "<")
     if dtype in dtypes.C_STORED:
         name = dtypes.C_STORED[dtype]
         wide = [f"ck_{name}_to_float({{{k}}})" for k in (0, 1)]
@@ -350,6 +355,17 @@ def _store(dtype, inc):
     if dtypes.is_float(dtype):
         return dtypes.C_NAMES[dtype], "{0} += {1};"
     return f"uint{8 * size}_t", "{0} += {1};"
+
+
+def _extremum(dtype, beats):
+    """As `_store`, of the larger or smaller one; NaN where one of both is."""
+    kind, load = dtypes.C_NAMES[dtype], "{0}"
+    if dtype in dtypes.C_STORED:
+        kind, load = "uint16_t", f"ck_{dtypes.C_STORED[dtype]}_to_float({{0}})"
+    elif not dtypes.is_float(dtype):
+        kind = f"{'' if dtypes.kind(dtype) == 'i' else 'u'}int{8 * dtypes.ITEMSIZE[dtype]}_t"
+    old, new = load.format("{0}"), load.format("{1}")
+    return kind, f"if ({new} {beats} {old} || {new} != {new}) {{0}} = {{1}};"
 
 
 # ---- from nodes to nests ------------------------------------------------------------------------

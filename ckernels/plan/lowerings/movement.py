@@ -311,7 +311,7 @@ def scattering(nest_of):
         fill = node.attrs["axis"] == 0
         if not fill:
             zero(binder, node, target)
-        binder.add_launch(indexed.scatter(nest_of(node, target, values, [at]), True, fill), [node])
+        binder.add_launch(indexed.scatter(nest_of(node, target, values, [at]), "add", fill), [node])
         return True
 
     return lower
@@ -326,8 +326,8 @@ def zero(binder, node, target):
     copy(binder, node, fresh(("const", len(binder.constants) - 1), (), target.dtype), target)
 
 
-def writing(inc):
-    """The lowering of advanced_set and advanced_inc: x copied, then y written in order."""
+def writing(how):
+    """The lowering of advanced_set and its kin: x copied, then y written in order."""
 
     def lower(binder, node):
         x, y, *indices = node.inputs
@@ -347,7 +347,7 @@ def writing(inc):
                 for lay in (values, *arrays)
             ]
         nest = indexed.template_nest(template, target, values, arrays)
-        binder.add_launch(indexed.scatter(nest, inc), [node])
+        binder.add_launch(indexed.scatter(nest, how), [node])
         return True
 
     return lower
@@ -363,9 +363,10 @@ def advanced_shape(node):
 
 def running(op):
     """The lowering of a running op: floats run in the next wider dtype, ints wrap."""
+    extremum = op in ("max", "min")
 
     def lower(binder, node):
-        if not real(node) or node.dtype == "bool":
+        if not real(node) or node.dtype == "bool" and not extremum:
             return False
         layouts, axis = [binder.layout(i) for i in node.inputs], node.attrs["axis"]
         layouts.append(placed(binder, node))
@@ -418,10 +419,13 @@ register_rules(
         "advanced_take": gathering(_template),
         "scatter_add": scattering(_axis),
         "put_along_axis_add": scattering(_along),
-        "advanced_set": writing(False),
-        "advanced_inc": writing(True),
+        "advanced_set": writing("set"),
+        "advanced_inc": writing("add"),
+        "advanced_combine": lambda binder, node: writing(node.attrs["how"])(binder, node),
         "cumsum": running("+"),
         "cumprod": running("*"),
+        "cummax": running("max"),
+        "cummin": running("min"),
         "linear_recurrence": running("recurrence"),
         "cholesky": later("triangles", "cholesky"),
         "solve_triangular": later("triangles", "solve_triangular"),

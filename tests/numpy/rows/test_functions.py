@@ -17,6 +17,7 @@ CUBE = RNG.normal(size=(2, 3, 4))
 HOLES = np.where(M > 0.5, np.nan, M)
 I8 = np.array([[100, 100, -3], [7, 0, 2]], "int8")
 F32 = M.astype("float32")
+TIES = RNG.integers(0, 3, (40, 33)).astype("float64")
 
 # function, arguments, options
 CASES = [
@@ -46,12 +47,15 @@ CASES = [
     *[(np.roll, (M, s), {"axis": a}) for s in (1, -2, 7) for a in (None, 0, 1)],
     (np.roll, (M, (1, 2)), {"axis": (0, 1)}), (np.flip, (M,), {}), (np.flip, (M, 1), {}),
     (np.fliplr, (M,), {}), (np.flipud, (M,), {}),
-    *[(np.pad, (M, w), {"mode": m}) for w in (1, ((1, 2), (0, 3)))
+    *[(np.pad, (M, w), {"mode": m}) for w in (1, ((1, 2), (0, 3)), 4, ((9, 0), (0, 11)))
       for m in ("constant", "edge", "reflect", "wrap", "symmetric")],
     (np.diff, (V,), {}), (np.diff, (M,), {"n": 2, "axis": 0}), (np.diff, (I8 > 5,), {}),
     (np.take, (M, [0, -1]), {"axis": 1}), (np.take, (V, 2), {}),
     (np.take_along_axis, (M, np.argsort(M, 1)), {"axis": 1}), (np.sort, (M,), {"axis": 0}),
     (np.sort, (I8,), {"axis": None}), (np.argsort, (I8,), {"kind": "stable"}),
+    *[(np.argsort, (x,), {"axis": a}) for x in (I8, M, HOLES, TIES, I8 > 5) for a in (0, -1, None)],
+    *[(f, (TIES, k), {"axis": a}) for f in (np.partition, np.argpartition) for k in (3, (1, -2))
+      for a in (0, -1, None)],
     (np.real, (M,), {}), (np.imag, (M + 1j,), {}), (np.nan_to_num, (HOLES,), {"nan": 2.0}),
     *[(np.round, (M, d), {}) for d in (0, 2)], (np.round, (M * 100, -1), {}), (np.round, (I8,), {}),
     (np.isclose, (M, M + 1e-9), {}), (np.isclose, (HOLES, HOLES), {"equal_nan": True}),
@@ -244,5 +248,5 @@ def test_every_row_is_compared():
 def test_what_has_no_row_says_so():
     with pytest.raises(NotSupported, match="trim_zeros"):
         rows.call(NUMPY, np.trim_zeros, V)
-    with pytest.raises(NotSupported, match="stable"):
-        rows.call(NUMPY, np.argsort, V)
+    with pytest.raises(NotSupported, match="heaps"):
+        rows.call(NUMPY, np.argsort, V, kind="heapsort")

@@ -9,6 +9,7 @@ from ckernels.base.errors import NotSupported
 from ckernels.graph.node import Node
 from ckernels.numpy import rows
 from ckernels.numpy.promote import NUMPY
+from ckernels.numpy.rows.base import PIECES
 from ckernels.ops import reference
 
 DTYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
@@ -128,6 +129,42 @@ def test_reductions_accumulate_as_numpy_does(ufunc):
                 except (TypeError, NotSupported):
                     continue
                 same(got, want)
+
+
+RUNNING = [u for u in UFUNCS if rows.UFUNCS[u].running]
+
+
+@pytest.mark.parametrize("ufunc", RUNNING, ids=lambda u: u.__name__)
+def test_running_results(ufunc):
+    for d in DTYPES:
+        x = np.stack([sample(d), sample(d, 1), sample(d, 2)])
+        for axis in (0, 1):
+            for values in (x, x[:0], x[::-1]):
+                try:
+                    want = results(ufunc.accumulate, values, axis)
+                    got = computed(rows.accumulate(NUMPY, ufunc, values, axis))
+                except (TypeError, NotSupported):
+                    continue
+                same(got, want)
+
+
+@pytest.mark.parametrize("ufunc", PIECES, ids=lambda u: u.__name__)
+def test_pieces(ufunc):
+    for d in DTYPES:
+        x = np.stack([sample(d), sample(d, 1), sample(d, 2)])
+        for axis, places in ((0, [0]), (0, [0, 1, 2]), (0, [1]), (1, [0, 2, 3]), (-1, [1, 2])):
+            try:
+                want = results(ufunc.reduceat, x, places, axis)
+                got = computed(rows.reduceat(NUMPY, ufunc, x, places, axis))
+            except (TypeError, NotSupported):
+                continue
+            same(got, want)
+
+
+@pytest.mark.parametrize("places", [[0, 0], [2, 1], [1, 4], [-1]])
+def test_places_of_pieces_that_do_not_rise(places):
+    with pytest.raises(ValueError, match="rise"):
+        computed(rows.reduceat(NUMPY, np.add, np.arange(4.0), places))
 
 
 def test_a_python_int_out_of_range_is_an_error():
