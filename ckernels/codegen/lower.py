@@ -93,7 +93,9 @@ class Lowering:
         """
         n = self.group.domain[axis]
         moving = [r for r in self.refs if r.strides[axis] != 0]
-        if bounds_of(n)[0] and all(is_backwards(r, axis) for r in moving):
+        if not (bounds_of(n)[0] and all(is_backwards(r, axis) for r in moving)):
+            return
+        if 0 not in self.group.domain:  # what is empty has no other end in its buffer
             for r in moving:
                 step = r.strides[axis]
                 r.offset += step * (n - 1)

@@ -133,3 +133,19 @@ def test_lanes_are_rows_of_one_step(shape, build, form):
     """Leading axes that count as one, and such that do not: those of the last are the lanes."""
     _, forms = compiled(build, shape)
     assert forms(RNG.standard_normal(shape).astype("float32")) == [form]
+
+
+@pytest.mark.parametrize("sizes", [(9, 0, 3), (0, 5, 5), (5, 5, 0), (5, 0, 5)])
+@pytest.mark.parametrize("way", ["first", "second", "last", "all"])
+def test_what_is_empty_has_no_other_end_to_be_walked_from(sizes, way):
+    """Sums of reversed views without elements: no pointer may lie beside the buffer."""
+    axis = {"first": 0, "second": 1, "last": 2}.get(way)
+    slices = [(None, None, -1 if axis in (None, k) else 1) for k in range(3)]
+    for shape in (sizes, (None, None, None)):
+        x = leaf(shape, "float64")
+        y = ops.sin(ops.slice_(x, slices))
+        for root in (ops.sum(y), ops.sum(y, 0), ops.sum(y, -1)):
+            f = make_function([x], [root], positional_only=True)
+            for given in (sizes, (3, 4, 5)) if None in shape else (sizes,):
+                array = RNG.standard_normal(given)
+                np.testing.assert_allclose(f(array)[0], evaluate([root], {x: array})[0], 1e-12)
