@@ -404,7 +404,8 @@ def dot(x: TensorLike, y: TensorLike) -> Tensor:
     one)."""
 
 def draw(what: Any, path: str | PathLike[str] | None = None) -> str:
-    """A picture of a compiled function, of a tensor or of several: the text of an HTML page."""
+    """A picture of a compiled function, of two of them, or of tensors: the text of an HTML
+    page."""
 
 def dropout(
     x: TensorLike,

@@ -57,6 +57,9 @@ class Function(Protocol):
     def optimised(self) -> list[Any]:
         """Outputs and new values as rewritten for the last shapes."""
 
+    def timeline(self) -> Any:
+        """Which thread did what when in the last call, where it was made with profile=True."""
+
     def profile_table(self) -> Any:
         """What each instruction took, for functions made with `profile=True`."""
 

@@ -8,7 +8,7 @@ from ..graph.printing import nodes_of
 
 
 def draw(what, path=None):
-    """A picture of a compiled function, of a tensor or of several: the text of an HTML page.
+    """A picture of a compiled function, of two of them, or of tensors: the text of an HTML page.
 
     path: where to write a file instead: .html or .svg; .png and .pdf where cairosvg is installed.
     The page needs no network. It shows a function as kernels, after rewriting and as written
@@ -16,7 +16,9 @@ def draw(what, path=None):
     itself. Large graphs are folded by the functions and lines of your program; a double click
     unfolds. Drag to move, turn the wheel to zoom, search (Enter walks the hits), click a box for
     its line, its operations and its C; arrow keys, +, -, / and Escape do the same. With
-    `K.function(..., profile=True)` kernels are coloured by the time they take.
+    `K.function(..., profile=True)` kernels are coloured by the time they take, and a timeline shows
+    what each thread did in the last call; of a list of two such functions the profiles stand side
+    by side. What lies where in memory during a call is a chart of its own.
 
     >>> x = K.placeholder((None, 3), name="x")
     >>> K.draw(K.tanh(x) * 2).startswith("<!DOCTYPE html>")
@@ -24,7 +26,10 @@ def draw(what, path=None):
     """
     from ..runtime import pages, picture  # start-up: few programs draw
 
-    subject = what if hasattr(getattr(what, "info", what), "spec") else nodes_of(what)
+    if isinstance(what, (list, tuple)) and len(what) == 2 and all(map(compiled, what)):
+        subject = tuple(what)
+    else:
+        subject = what if compiled(what) else nodes_of(what)
     if path is None:
         return pages.page(subject, "graph")
     path = given.path(path, "path")
@@ -32,7 +37,7 @@ def draw(what, path=None):
     if kind in (".html", ".htm"):
         text = pages.page(subject, os.path.basename(path))
     elif kind in (".svg", ".png", ".pdf"):
-        text = pages.svg(picture.views(subject)[0])
+        text = pages.svg(picture.views(subject[0] if isinstance(subject, tuple) else subject)[0])
     else:
         raise ArgumentError(f"draw writes .html, .svg, .png and .pdf files, not {path!r}")
     if kind in (".png", ".pdf"):
@@ -41,6 +46,11 @@ def draw(what, path=None):
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
     return path
+
+
+def compiled(what):
+    """Whether this is a function, not tensors."""
+    return hasattr(getattr(what, "info", what), "spec")
 
 
 def converted(svg, path, kind):

@@ -71,10 +71,12 @@ function draw() {
 function show(which) {
   number = which;
   view = VIEWS[which];
+  document.querySelectorAll("#tabs button").forEach((b, i) => b.classList.toggle("on", i === which));
+  document.body.classList.toggle("charted", Boolean(view.chart));
+  leave();
+  if (view.chart) { range = null; drawChart(); return; }
   level = firstLevel(view);
   open = new Set();
-  leave();
-  document.querySelectorAll("#tabs button").forEach((b, i) => b.classList.toggle("on", i === which));
   by("levels").style.display = view.boxes.length > 12 ? "" : "none";
   draw();
   begin();
@@ -157,26 +159,22 @@ function bring(b) {
 function leave() {
   if (chosen !== null && graph && graph.boxes[chosen]) graph.boxes[chosen].element.classList.remove("on");
   chosen = null;
+  if (panel.hidden) return;
   panel.hidden = true;
+  if (view && view.chart) drawChart();
 }
 
 /* A fused group opens to its operations and its C, a folded one to its boxes. */
 function choose(i) {
-  leave();
-  chosen = i;
   const b = graph.boxes[i];
+  panelOf(b.whole || b.label);
+  chosen = i;
   b.element.classList.add("on");
   graph.arrows.forEach(([a, c], k) => {
     const near = a === i || c === i;
     graph.paths[k].classList.toggle("near", near);
     graph.paths[k].setAttribute("marker-end", near ? "url(#near)" : "url(#head)");
   });
-  panel.replaceChildren();
-  panel.hidden = false;
-  const close = element("button", "×", panel, "close");
-  close.setAttribute("aria-label", "close");
-  close.addEventListener("click", leave);
-  element("h2", b.whole || b.label, panel);
   element("div", b.note, panel, "muted");
   if (b.line && !b.group) element("div", b.line, panel);
   if (isMeasured(b)) element("div", `${b.share} % of the time`, panel);
@@ -184,8 +182,28 @@ function choose(i) {
     element("button", "unfold", panel).addEventListener("click", () => toggle(i));
     rows(b.members.map(m => view.boxes[m]).map(m => [m.label, m.note, m.line]));
   } else if (b.parts && b.parts.length) rows(b.parts);
+  for (const line of b.values || []) element("div", line, panel);
+  if (b.counts && b.counts.length) histogram(b.counts);
   if (b.c) element("pre", b.c, panel);
   bring(b);
+}
+
+/* The panel, empty but for a heading. */
+function panelOf(heading) {
+  leave();
+  panel.replaceChildren();
+  panel.hidden = false;
+  const close = element("button", "×", panel, "close");
+  close.setAttribute("aria-label", "close");
+  close.addEventListener("click", leave);
+  element("h2", heading, panel);
+}
+
+/* How many values of a variable lie in each part of their range. */
+function histogram(counts) {
+  const picture = svg("svg", { viewBox: `0 0 ${counts.length} 30`, preserveAspectRatio: "none", class: "histogram" }, panel);
+  const most = Math.max(...counts);
+  counts.forEach((c, i) => svg("rect", { x: i + 0.05, width: 0.9, y: 30 - 30 * c / most, height: 30 * c / most }, picture));
 }
 
 function rows(lines) {
@@ -196,9 +214,60 @@ function rows(lines) {
   }
 }
 
+/* ---- charts ---- */
+
+let range = null, end = null; /* what is in sight of a chart, and its right end */
+
+function drawChart() {
+  const host = by("chart");
+  host.replaceChildren();
+  end = CHARTS[view.chart](view, host, tell, range);
+}
+
+/* What was clicked in a chart; the C of its instruction is that of the graph of kernels. */
+function tell(heading, lines, step) {
+  panelOf(heading);
+  for (const line of lines.filter(l => l)) element("div", line, panel, "muted");
+  const kernels = VIEWS.slice(0, number).reverse().find(v => v.title.endsWith("as kernels"));
+  const box = kernels && kernels.boxes[step];
+  if (box && box.kind === "kernel") { rows(box.parts); if (box.c) element("pre", box.c, panel); }
+  drawChart(); /* beside the panel there is less room */
+}
+
+/* Zoom by a factor around, and move by, parts of the width. */
+function rescale(factor, around, moved) {
+  if (end === null) return;
+  const [a, b] = range || [0, end], middle = a + around * (b - a);
+  const wide = Math.min(end, Math.max(end / 1e5, (b - a) / factor));
+  const from = Math.min(end - wide, Math.max(0, middle - around * wide - moved * wide));
+  range = [from, from + wide];
+  drawChart();
+}
+
+{
+  const host = by("chart"), down = new Map(); /* pointers: one drags, two pinch */
+  host.addEventListener("wheel", e => {
+    if (end === null || Math.abs(e.deltaX) > Math.abs(e.deltaY)) return;
+    e.preventDefault();
+    rescale(Math.exp(-0.0015 * e.deltaY), (e.clientX - 12 - host.getBoundingClientRect().left) / (host.clientWidth - 24), 0);
+  }, { passive: false });
+  host.addEventListener("pointerdown", e => down.set(e.pointerId, e.clientX));
+  window.addEventListener("pointermove", e => {
+    if (!down.has(e.pointerId) || end === null) return;
+    const was = down.get(e.pointerId), left = host.getBoundingClientRect().left + 12, wide = host.clientWidth - 24;
+    if (down.size === 2) {
+      const other = [...down].find(([id]) => id !== e.pointerId)[1];
+      rescale(Math.abs(e.clientX - other) / Math.max(1, Math.abs(was - other)), (other - left) / wide, 0);
+    } else rescale(1, 0, (e.clientX - was) / wide);
+    down.set(e.pointerId, e.clientX);
+  });
+  for (const kind of ["pointerup", "pointercancel"]) window.addEventListener(kind, e => down.delete(e.pointerId));
+}
+
 /* ---- search ---- */
 
 function find() {
+  if (view.chart) return;
   found = hits(view, search.value);
   walked = -1;
   const marked = new Set(found.map(i => graph.seen[i]));
@@ -235,6 +304,12 @@ function neighbour(key) {
 
 function key(e) {
   if (e.target === search || e.ctrlKey || e.metaKey || e.altKey) return;
+  if (view.chart) {
+    const by = { "+": [1.25, 0.5, 0], "-": [0.8, 0.5, 0], ArrowLeft: [1, 0, 0.2], ArrowRight: [1, 0, -0.2], 0: [1e-9, 0, 0] }[e.key];
+    if (by) rescale(...by);
+    else if (e.key === "Escape") leave();
+    return;
+  }
   const pan = { ArrowDown: [0, -60], ArrowUp: [0, 60], ArrowRight: [-60, 0], ArrowLeft: [60, 0] }[e.key];
   if (pan && chosen === null) { left += pan[0]; top_ += pan[1]; place(); }
   else if (pan) { const i = neighbour(e.key); if (i !== undefined) choose(i); }
@@ -296,13 +371,13 @@ map.addEventListener("pointerdown", e => {
   place();
 });
 window.addEventListener("keydown", key);
-window.addEventListener("resize", () => place());
+window.addEventListener("resize", () => view.chart ? drawChart() : place());
 search.addEventListener("input", find);
 search.addEventListener("keydown", e => {
   if (e.key === "Enter") walk(e.shiftKey ? -1 : 1);
   else if (e.key === "Escape") { search.value = ""; find(); search.blur(); }
 });
-by("fit").addEventListener("click", fit);
+by("fit").addEventListener("click", () => view.chart ? rescale(1e-9, 0, 0) : fit());
 by("theme").addEventListener("click", () => {
   const dark = getComputedStyle(document.documentElement).colorScheme === "dark";
   document.documentElement.style.colorScheme = dark ? "light" : "dark";

@@ -76,6 +76,9 @@ class Guarded(Shared):
     def profile_table(self):
         return self.function.profile_table()
 
+    def timeline(self):
+        return self.function.timeline()
+
 
 # ---- mode="debug" ------------------------------------------------------------------------------
 

@@ -440,10 +440,22 @@ class CompiledFunction(Shared):
     def profile_table(self):
         from .profile import table  # start-up
 
+        if self.pieces is not None:
+            return self.pieces.profile_table()
         data = self._fast().profile_data()
         return table(self.program, data, self.name or "function", self.spec.profile)
 
     profile_table.__doc__ = Shared.profile_table.__doc__
+
+    def timeline(self):
+        from .timeline import timeline  # start-up
+
+        if self.pieces is not None:
+            return self.pieces.timeline()
+        data = self._fast().span_data()
+        return timeline(self.program, data, self.name or "function", self.spec.profile)
+
+    timeline.__doc__ = Shared.timeline.__doc__
 
     def assumptions(self):
         """What the plan of the last call assumes of the sizes of the inputs: a list of lines.

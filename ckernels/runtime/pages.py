@@ -1,14 +1,16 @@
 """Views of graphs as text: an SVG, or a page with all views that needs nothing else.
 
-The page's look and behaviour are in ckernels/pictures/, with the layout library dagre (MIT). Graphs
-of more than 120 boxes are shown folded by the user's lines or functions; more than 600 boxes
-unfolded at once keep the places that picture.py gave them.
+Charts (timeline, memory, profiles) come from charts.py. The page's look and behaviour are in
+ckernels/pictures/, with the layout library dagre (MIT). Graphs of more than 120 boxes are shown
+folded by the user's lines or functions; more than 600 boxes unfolded at once keep the places that
+picture.py gave them.
 """
 
 import html
 import json
 import os
 
+from . import charts
 from .picture import views
 
 PICTURES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "pictures")
@@ -33,18 +35,33 @@ class Page(str):
         )
 
 
+def shown(what):
+    """All views of a subject as the page reads them, charts behind the graph of kernels."""
+    data = []
+    for v in views(what):
+        data.append({"title": v.title, "boxes": v.boxes, "arrows": v.arrows, "sources": v.sources})
+        if v.draft is not None:
+            found = charts.timeline(getattr(what, "info", what)), charts.memory(v.draft)
+            data += [chart for chart in found if chart]
+    return data
+
+
 def page(what, title):
-    """One self-contained HTML file, as a Page."""
-    data = [
-        {"title": v.title, "boxes": v.boxes, "arrows": v.arrows, "sources": v.sources}
-        for v in views(what)
-    ]
+    """One self-contained HTML file, as a Page, of one subject or of a tuple of two functions."""
+    if isinstance(what, tuple):
+        data = [found for found in (charts.profiles(what),) if found]
+        for letter, function in zip("ab", what):
+            for found in shown(function):
+                data.append({**found, "title": f"{letter}: {found['title']}"})
+    else:
+        data = shown(what)
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     parts = {
         "@title@": html.escape(title),
         "@style@": read("page.css"),
         "@dagre@": read("dagre.min.js"),
         "@fold@": read("fold.js"),
+        "@charts@": read("charts.js"),
         "@script@": read("page.js"),
         "@data@": text,
     }

@@ -12,6 +12,7 @@ from ..graph.printing import location
 from ..graph.shapes import show
 from ..graph.walk import toposort
 from ..plan.instructions import flatten
+from .charts import values
 
 SHOWN = 48  # characters of a line
 GAP, LAYER = 18, 46  # pixels between boxes side by side, and between layers
@@ -24,6 +25,7 @@ class Picture:
 
     def __init__(self, title):
         self.title, self.boxes, self.arrows = title, [], []
+        self.draft = None  # the plan in the making that it shows, if it does
         self.sources = {}  # the text of each line of the user's program
 
     def box(self, label, note="", line=None, kind="op", **more):
@@ -78,6 +80,7 @@ def views(what):
     except CKernelsError:  # shapes that do not fit: the last call failed for them
         return found
     kernels = as_kernels(draft, info, roots).placed()
+    kernels.draft = draft
     return [kernels, written("after rewriting", program.optimised).placed(), *found]
 
 
@@ -96,6 +99,7 @@ def written(title, roots):
             note_of(node),
             node.line,
             kind_of(node),
+            **values(node),
         )
         at[node.uid] = view_box
         for i in node.inputs:
@@ -172,7 +176,7 @@ def maker(x, made, view):
     while x.uid not in made and (x.op.kind == "movement" or x.op.name == "item"):
         x = x.inputs[0]
     if x.uid not in made and x.op.kind == "leaf" and not hidden(x):
-        made[x.uid] = view.box(name_of(x), note_of(x), x.line, "leaf")
+        made[x.uid] = view.box(name_of(x), note_of(x), x.line, "leaf", **values(x))
     return made.get(x.uid)
 
 

@@ -317,6 +317,11 @@ class Program:
         found = self.told.get(serial, ())
         return found[at] if 0 <= at < len(found) else None
 
+    @staticmethod
+    def place(tag):
+        """The number of the instruction with this tag in its plan."""
+        return tag % SERIAL
+
     def around(self, tag):
         """Names of the scans around the instruction with this tag, innermost first."""
         from ..plan.instructions import SCAN  # start-up

@@ -16,7 +16,7 @@ updating = locks.rlock()  # interpreted calls that update variables come one aft
 
 PUBLIC = (  # what users have; the rest is the engine's
     "address", "assumptions", "copy", "explain", "inputs", "name", "optimised", "outputs",
-    "profile_table", "source", "stats", "steps", "updates",
+    "profile_table", "source", "stats", "steps", "timeline", "updates",
 )  # fmt: skip
 
 
@@ -79,6 +79,17 @@ class Shared:
         from .profile import Profile  # start-up
 
         return Profile(self.name or "function", [], self.spec.profile)
+
+    def timeline(self):
+        """Which thread did what when in the last call, for functions made with profile=True.
+
+        A list of spans (name, thread, start, end, line, step), in ms since the call began; thread 0
+        is the caller. Inside of scans and branches only what other threads do is told apart. At
+        most 4,096 spans are kept; `K.draw` shows them as a picture.
+        """
+        from .timeline import Timeline  # start-up
+
+        return Timeline(self.name or "function", [], on=self.spec.profile)
 
     def explain(self, rewrites=False):
         """A text: what each instruction of the last plan computes, and why it does not do more.

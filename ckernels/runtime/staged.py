@@ -244,6 +244,13 @@ class StagedFunction(Shared):
             table.extend(piece.profile_table())
         return table.shared()
 
+    def timeline(self):
+        """Those of all compiled pieces one behind the other, without what NumPy does between."""
+        found = super().timeline()
+        for piece in self.pieces.values():
+            found.follow(piece.timeline())
+        return found
+
     def source(self):
         """The C of all kernels of all pieces, after the first call."""
         return "\n".join(f.source() for f in self.pieces.values())

@@ -135,6 +135,20 @@ int ck_set_num_threads(int n);                /* n < 1: the default; returns the
 int ck_threads_rule(char *text, size_t size); /* which rule decided, e.g. "cpu affinity (2)" */
 double ck_cgroup_cpus(const char *self_cgroup, const char *mount);   /* cpu quota; 0: none */
 
+/* ---- spans.c: who worked when in a call that is watched ---- */
+enum { CK_SPANS = 4096 };        /* kept of one call: 128 kB */
+typedef struct { int64_t at, seat, from, to; } ck_span;   /* at: an instruction, -1: a part of one */
+typedef struct ck_spans ck_spans;
+ck_spans *ck_spans_new(void);                 /* NULL: no memory */
+void ck_spans_free(ck_spans *spans);
+void ck_spans_clear(ck_spans *spans);         /* a call begins: times count from now on */
+ck_spans *ck_watch(ck_spans *spans);          /* what this thread does from here on, NULL: nothing;
+                                                 returns what it was before */
+ck_spans *ck_watched(void);
+void ck_span_add(ck_spans *spans, int64_t at, int64_t from);         /* up to now, in this thread */
+int64_t ck_spans_count(const ck_spans *spans, int64_t *lost);        /* lost: beyond CK_SPANS */
+ck_span ck_spans_get(const ck_spans *spans, int64_t i);              /* ns since the call began */
+
 /* ---- gemm.c ---- C = alpha * op(A) @ op(B) + beta * C, as a ck_gemm_dims says. p[0] = A, p[1] =
    B, p[2] = C. epilogue (or NULL): after rows [r0, r1) of C (counted over batch*m) are final,
    epilogue(p + 3, dims behind the record, r0*unit, r1*unit) runs once in the thread that finished

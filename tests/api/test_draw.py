@@ -69,9 +69,11 @@ def test_a_function_before_and_after_its_first_call(trained):
     x = K.placeholder((None,), name="x")
     fresh = K.function([x], K.exp(x), mode="compiled")
     assert [v["title"] for v in data_of(K.draw(fresh))] == ["as written"]
-    kernels, rewritten, written = data_of(K.draw(trained))
-    assert [v["title"] for v in (kernels, rewritten, written)] == [
+    kernels, timeline, memory, rewritten, written = data_of(K.draw(trained))
+    assert [v["title"] for v in (kernels, timeline, memory, rewritten, written)] == [
         "as kernels",
+        "timeline",
+        "memory",
         "after rewriting",
         "as written",
     ]
@@ -81,6 +83,27 @@ def test_a_function_before_and_after_its_first_call(trained):
     assert all(b["parts"] for b in steps) and sum(b["share"] for b in steps) > 99
     assert {"x", "weights"} <= {b["label"] for b in kernels["boxes"]}
     assert any("softmax" in b["label"] for b in written["boxes"])
+    (weights,) = (b for b in written["boxes"] if b["label"] == "weights")
+    assert weights["values"][0].startswith("values: ") and sum(weights["counts"]) == 18
+
+
+def test_two_functions_are_drawn_with_their_profiles_side_by_side(trained):
+    x = K.placeholder((None, 6), name="x")
+    other = K.function([x], K.tanh(x * 0.5), mode="compiled", profile=True, name="other")
+    assert [v["title"] for v in data_of(K.draw([other, other]))] == ["a: as written"] + [
+        "b: as written"
+    ]  # never called: nothing to compare
+    other([np.ones((4, 6))])
+    views = data_of(K.draw((trained, other)))
+    assert views[0]["chart"] == "profiles" and views[0]["names"] == ["function", "other"]
+    assert {v["title"][:3] for v in views[1:]} == {"a: ", "b: "}
+    assert [v["title"] for v in data_of(K.draw([x, K.exp(x)]))] == ["as written"]
+
+
+def test_two_functions_as_a_file(trained, tmp_path):
+    K.draw([trained, trained], tmp_path / "both.html")
+    assert "profiles" in (tmp_path / "both.html").read_text()
+    assert K.draw([trained, trained], str(tmp_path / "first.svg")).endswith("first.svg")
 
 
 def test_no_two_boxes_overlap(trained):
@@ -147,6 +170,7 @@ PROBE = """<script>
 const complaints = [];
 window.addEventListener("error", e => complaints.push(e.message));
 window.addEventListener("load", () => {
+  if (!document.querySelector(".box")) document.querySelectorAll("#tabs button")[1].click();
   const seen = { boxes: document.querySelectorAll(".box").length };
   const box = document.querySelector('[data-box="0"]');
   for (const type of ["pointerdown", "pointerup"])
@@ -164,6 +188,19 @@ window.addEventListener("load", () => {
   canvas.dispatchEvent(new WheelEvent("wheel", { deltaY: -200, bubbles: true, cancelable: true }));
   seen.zoomed = world.getAttribute("transform") !== before;
   const tabs = document.querySelectorAll("#tabs button");
+  seen.charts = {};
+  for (const tab of tabs) {
+    tab.click();
+    const chart = document.getElementById("chart");
+    if (chart.clientHeight) {
+      const mark = chart.querySelector(".span, .pair");
+      mark.dispatchEvent(new MouseEvent("click"));
+      chart.dispatchEvent(new WheelEvent("wheel", { deltaY: -300, cancelable: true }));
+      const marks = chart.querySelectorAll(".span, .pair").length;
+      seen.charts[tab.textContent] = [marks, document.getElementById("panel").textContent];
+    }
+  }
+  seen.wide = document.documentElement.scrollWidth > window.innerWidth;
   tabs[tabs.length - 1].dispatchEvent(new MouseEvent("click"));
   seen.folded = document.querySelectorAll(".box").length;
   [...document.querySelectorAll("#levels button")].pop().dispatchEvent(new MouseEvent("click"));
@@ -205,6 +242,18 @@ def test_a_browser_shows_kernels_and_their_c(trained, tmp_path):
     assert "int k_" in seen["panel"] and "test_draw.py" in seen["panel"]
     assert seen["found"] >= 1 and seen["zoomed"]
     assert seen["walked"].startswith(("1 of ", "2 of ")) and seen["closed"]
+    assert list(seen["charts"]) == ["timeline", "memory"] and not seen["wide"]
+    assert all(marks and "test_draw.py" in told for marks, told in seen["charts"].values())
+    assert "int k_" in seen["charts"]["timeline"][1]
+
+
+@browser
+def test_a_browser_shows_two_profiles_side_by_side(trained, tmp_path):
+    seen = browse(K.draw([trained, trained]), tmp_path)
+    assert seen["complaints"] == [] and not seen["wide"]
+    marks, told = seen["charts"]["profiles"]
+    assert marks == len(trained.profile_table()) and "1.00x" in told
+    assert {"a: timeline", "b: memory"} < set(seen["charts"])
 
 
 @browser

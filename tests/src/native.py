@@ -21,6 +21,7 @@ SOURCES = Path(__file__).resolve().parents[2] / "ckernels" / "src"
 FILES = [
     "team/parallel.c",
     "team/team.c",
+    "team/spans.c",
     "gemm/blas.c",
     "gemm/builtin.c",
     "gemm/gemm.c",

@@ -401,6 +401,7 @@ static void plan_dealloc(PyObject *self)
                       plan->pycalls, plan->patches, plan->profile, plan->sources};
     for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++)
         PyMem_Free(blocks[i]);
+    ck_spans_free(plan->spans);
     ck_delete(self);
 }
 

@@ -13,6 +13,7 @@ typedef struct {
     PyThreadState *released;     /* non-NULL while this run is without the GIL */
     int profile, bare;           /* bare: nobody here has, or ever takes, the GIL */
     ck_failure *failed;
+    int inner;                   /* scans and branches around: only what is in none has a span */
     int64_t beat, beats;         /* steps until the clock is read; from one reading to the next */
     int64_t read, polled;        /* when it was read, when signals were looked for; 0: never */
 } runner;
@@ -207,6 +208,14 @@ static int run_if(runner *r, const ck_instr *in)
                                                    : walk(r, other, other + in->block);
 }
 
+static int run_around(runner *r, const ck_instr *in)
+{
+    r->inner++;
+    int code = in->kind == CK_SCAN ? run_loop(r, in) : run_if(r, in);
+    r->inner--;
+    return code;
+}
+
 static inline int step(runner *r, const ck_instr *in)
 {
     void *const *p = r->frame->table + in->ptr;
@@ -221,9 +230,8 @@ static inline int step(runner *r, const ck_instr *in)
     case CK_NATIVE:
         return ck_native(p, dims, in->fn);
     case CK_SCAN:
-        return run_loop(r, in);
     case CK_IF:
-        return run_if(r, in);
+        return run_around(r, in);
     default:
         return call_python(r, r->plan->pycalls + (intptr_t)in->fn);
     }
@@ -234,6 +242,8 @@ static int timed(runner *r, const ck_instr *at, const ck_instr *in)
 {
     int64_t *row = r->plan->profile + 2 * (at - r->plan->instrs), start = ck_now();
     int code = step(r, in);
+    if (!r->inner && ck_watched())
+        ck_span_add(ck_watched(), at - r->plan->instrs, start);
     __atomic_fetch_add(row, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(row + 1, ck_now() - start, __ATOMIC_RELAXED);
     return code;
@@ -253,6 +263,25 @@ static int walk(runner *r, const ck_instr *in, const ck_instr *end)
     return CK_OK;
 }
 
+/* Take the spans of a plan that is watched: no other call writes there until they are given back. */
+static ck_spans *take_spans(ck_plan *plan, int anew)
+{
+    ck_spans *spans = plan->spans;
+    plan->spans = NULL;
+    if (anew && !spans)
+        spans = ck_spans_new();
+    else if (anew)
+        ck_spans_clear(spans);
+    return ck_watch(spans);
+}
+
+static void give_spans(ck_plan *plan, ck_spans *before)
+{
+    ck_spans *spans = ck_watch(before);
+    ck_spans_free(spans ? plan->spans : NULL);
+    plan->spans = spans ? spans : plan->spans;
+}
+
 /* Run the plan in a filled frame: CK_OK, or a code and the place that returned it. With
    CK_EPYTHON from a PYCALL the Python error is set. */
 int ck_run(ck_plan *plan, ck_frame *frame, ck_failure *failed, int profile)
@@ -266,11 +295,14 @@ int ck_run(ck_plan *plan, ck_frame *frame, ck_failure *failed, int profile)
     }
     if (plan->sources)
         r.read = r.polled = ck_now();
+    ck_spans *before = r.profile ? take_spans(plan, 1) : NULL;
     if (plan->long_run)
         r.released = PyEval_SaveThread();
     int code = walk(&r, plan->instrs, plan->instrs + plan->late);
     if (r.released)
         PyEval_RestoreThread(r.released);
+    if (r.profile)
+        give_spans(plan, before);
     return code;
 }
 
@@ -279,7 +311,11 @@ int ck_run_late(ck_plan *plan, ck_frame *frame, ck_failure *failed, int profile)
 {
     runner r = {.plan = plan, .frame = frame, .failed = failed, .beat = 1, .beats = 1,
                 .profile = profile && plan->profile};
-    return walk(&r, plan->instrs + plan->late, plan->instrs + plan->n_instrs);
+    ck_spans *before = r.profile ? take_spans(plan, 0) : NULL;
+    int code = walk(&r, plan->instrs + plan->late, plan->instrs + plan->n_instrs);
+    if (r.profile)
+        give_spans(plan, before);
+    return code;
 }
 
 /* The same in a thread that Python may know nothing of: for plans without PYCALLs. */
@@ -313,4 +349,23 @@ PyObject *ck_profile_rows(ck_plan *plan)
         rows = PyDict_Values(sums);
     Py_XDECREF(sums);
     return rows;
+}
+
+/* ([(tag, seat, from, to)], how many found no room) of the last call; tag -1: a part of the
+   instruction around it. */
+PyObject *ck_span_rows(ck_plan *plan)
+{
+    int64_t lost = 0, count = plan->spans ? ck_spans_count(plan->spans, &lost) : 0;
+    PyObject *rows = PyList_New(count);
+    for (int64_t i = 0; rows && i < count; i++) {
+        ck_span s = ck_spans_get(plan->spans, i);
+        long long tag = s.at < 0 ? -1 : plan->instrs[s.at].tag;
+        PyObject *row = Py_BuildValue("LLLL", tag, (long long)s.seat, (long long)s.from,
+                                      (long long)s.to);
+        if (row)
+            PyList_SET_ITEM(rows, i, row);
+        else
+            Py_CLEAR(rows);
+    }
+    return rows ? Py_BuildValue("NL", rows, (long long)lost) : NULL;
 }

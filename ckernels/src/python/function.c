@@ -200,6 +200,13 @@ static PyObject *function_profile_data(PyObject *self, PyObject *unused)
     return fn->last ? ck_profile_rows(fn->last->plan) : PyList_New(0);
 }
 
+static PyObject *function_span_data(PyObject *self, PyObject *unused)
+{
+    ck_function *fn = (ck_function *)self;
+    (void)unused;
+    return fn->last ? ck_span_rows(fn->last->plan) : Py_BuildValue("([]i)", 0);
+}
+
 static PyObject *function_plans(PyObject *self, void *unused)
 {
     (void)unused;
@@ -297,6 +304,8 @@ static PyMethodDef function_methods[] = {
      "profile(on): count calls and time of every instruction."},
     {"profile_data", function_profile_data, METH_NOARGS,
      "profile_data() -> list of (tag, calls, ns) of the plan used last."},
+    {"span_data", function_span_data, METH_NOARGS,
+     "span_data() -> ([(tag, thread, from, to in ns)], how many are missing) of the last call."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -330,6 +339,7 @@ static PyType_Slot function_slots[] = {
      "  f.stats()          what was built: kernels, plans, bytes, seconds in the compiler\n"
      "  f.source()         the generated C\n"
      "  f.profile_table()  the time of each instruction, with K.function(..., profile=True)\n"
+     "  f.timeline()       which thread did what when in the last call, with profile=True\n"
      "  f.assumptions()    what the plan takes for granted of sizes\n"
      "  f.copy(...)        the same on other variables, or without updates\n"
      "  f.address(...)     a C function pointer, for fixed shapes\n"

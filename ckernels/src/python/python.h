@@ -186,6 +186,7 @@ typedef struct {
     ck_frame *idle;
     int n_idle;
     int64_t *profile;            /* per instruction: calls, ns; NULL until asked for */
+    ck_spans *spans;             /* of the last call that was watched, while no call runs, or NULL */
     PyObject *maker;             /* the plan this one was copied from, whose tags it has, or NULL */
     int fits;                    /* it was checked with the arrays of the call it was made for */
 } ck_plan;
@@ -208,6 +209,7 @@ int ck_run(ck_plan *plan, ck_frame *frame, ck_failure *failed, int profile);
 int ck_run_late(ck_plan *plan, ck_frame *frame, ck_failure *failed, int profile);
 int ck_run_bare(ck_plan *plan, ck_frame *frame);
 PyObject *ck_profile_rows(ck_plan *plan);
+PyObject *ck_span_rows(ck_plan *plan);
 
 /* ---- sizes.c: plans for classes of shapes, filled in for one ---- */
 PyObject *ck_sizes_fill(PyObject *module, PyObject *values);

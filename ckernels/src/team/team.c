@@ -31,6 +31,7 @@ static struct {
     void *const *p;
     const int64_t *dims;
     int64_t n, step, chunks;
+    ck_spans *spans;               /* where its chunks are written down, or NULL */
     _Atomic int seats;             /* workers that may take part in the job */
     _Atomic int sleepers;
     int workers;                   /* started; guarded by `owner` */
@@ -65,9 +66,13 @@ static int work_on_one(void)
                                                     memory_order_acquire));
     int64_t chunk = (int64_t)(t & 0xffff) + (own_seat % 2 ? left(t) - 1 : 0);
     int64_t lo = chunk * team.step, hi = lo + team.step < team.n ? lo + team.step : team.n;
+    ck_spans *spans = team.spans;
+    int64_t start = spans ? ck_now() : 0;
     inside++;
     int code = team.fn(team.p, team.dims, lo, hi);
     inside--;
+    if (spans)
+        ck_span_add(spans, -1, start);
     if (code) {
         int64_t mine = chunk << 32 | (uint32_t)code, seen = atomic_load(&team.failed);
         while (mine < seen && !atomic_compare_exchange_weak(&team.failed, &seen, mine))
@@ -166,7 +171,7 @@ int ck_parallel_for(ck_fn fn, void *const *p, const int64_t *dims, int64_t n, in
     int64_t most = (int64_t)threads * CHUNKS_PER_THREAD;
     int64_t chunks = worth < 2 * threads ? (worth < threads ? worth : threads)
                    : worth < most ? worth : most;
-    team.fn = fn, team.p = p, team.dims = dims, team.n = n;
+    team.fn = fn, team.p = p, team.dims = dims, team.n = n, team.spans = ck_watched();
     team.step = ((blocks - 1) / chunks + 1) * block;
     team.chunks = chunks = (n - 1) / team.step + 1;
     publish(chunks, threads - 1);
