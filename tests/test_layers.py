@@ -53,6 +53,7 @@ REGISTRATIONS = {
     "register_others": {"bridges"},         # processes of a cluster compile for one another
     "register_shown": {"theano"},           # scans look like Theano's ops
     "register_hook": {"theano"},            # what goes up inside of it: base/hooks.py has the list
+    "register_sparse": {"api"},             # operators of sparse tensors, which load late
     "register_names": {"__init__"},         # refusals of NumPy's functions name those of K
 }  # fmt: skip
 FOREIGN = (  # of Python, PyTensor and Dask
@@ -61,13 +62,6 @@ FOREIGN = (  # of Python, PyTensor and Dask
     "register_mode",
     "register_plugin",
 )
-CIRCLES = {
-    # (file, file it imports inside a function): why this circle may be
-    ("api/sparsetensor.py", "api/sparse"): "start-up: operators load the functions of K.sparse",
-    ("compat/_taking.py", "compat/keras2"): "Keras takes the module by its name",
-    ("compat/_taking1.py", "compat/keras1"): "Keras takes the module by its name",
-    ("compat/_taking_bm.py", "compat/natural_bm"): "natural_bm takes the module by its name",
-}  # fmt: skip
 
 
 DIALECT = PACKAGE / "theano"  # its files are Theano's modules
@@ -278,8 +272,6 @@ def edges(path, modules=EVERY):
 
 def test_no_circle_of_files():
     graph = {name: set(edges(path)) for name, path in EVERY.items()}
-    for name, other in CIRCLES:
-        graph[name.removesuffix(".py")].discard(other)
     done, open_now = set(), []
 
     def visit(name):
@@ -292,11 +284,6 @@ def test_no_circle_of_files():
 
     for name in sorted(graph):
         visit(name)
-
-
-def test_circles_that_may_be_are_there():
-    for (name, other), reason in CIRCLES.items():
-        assert reason and other in set(edges(PACKAGE / name)), name
 
 
 # Packages that may not be there: what needs one imports it where it is used.
@@ -350,12 +337,7 @@ def test_imports_of_other_packages_inside_functions_say_why(path):
 
 @pytest.mark.parametrize("path", MODULES.values(), ids=lambda p: p.relative_to(PACKAGE).as_posix())
 def test_imports_inside_functions_say_why(path):
-    """They buy start-up time; or load what may not be there, or what CIRCLES explains."""
-    name = path.relative_to(PACKAGE).as_posix()
+    """They buy start-up time, or load what may not be there."""
     for node, why, sentence in imports_inside_functions(path):
         if getattr(node, "level", 0):
-            found = {alias.name for alias in node.names} | {node.module}
-            known = any(
-                file == name and other.rpartition("/")[2] in found for file, other in CIRCLES
-            )
-            assert "start-up" in why or known, sentence
+            assert "start-up" in why, sentence

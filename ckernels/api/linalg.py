@@ -18,7 +18,10 @@ def dot(x, y):
     >>> K.int_shape(K.dot(K.zeros((2, 3)), K.zeros((4, 3, 5))))
     (2, 4, 5)
     """
-    x, y = (sparse_constant(v) if is_sparse_matrix(v) else v for v in (x, y))
+    if is_sparse_matrix(x) or is_sparse_matrix(y):
+        from . import sparse  # noqa: F401 (start-up: the operators of sparse tensors)
+
+        x, y = (sparse_constant(v) if is_sparse_matrix(v) else v for v in (x, y))
     if isinstance(x, SparseTensor):
         return x.dot(y)
     if isinstance(y, SparseTensor):

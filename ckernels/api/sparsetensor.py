@@ -27,11 +27,10 @@ def scipy_sparse():
     return scipy.sparse
 
 
-def _functions():
-    """K.sparse, loaded with the first use."""
-    from . import sparse  # start-up: most programs have no sparse matrices
-
-    return sparse
+def register_sparse(functions):
+    """Say what the operators are: the module K.sparse, loaded where sparse tensors are made."""
+    global _functions
+    _functions = functions
 
 
 class SparseTensor:
@@ -113,9 +112,13 @@ class SparseTensor:
     def __deepcopy__(self, memo):
         return self
 
+    def __reduce_ex__(self, protocol):
+        make, arguments, *rest = super().__reduce_ex__(max(protocol, 2))
+        return _functions.restored, (make, arguments), *rest
+
     def toarray(self):
         """The matrix as a dense tensor."""
-        return _functions().dense_from_sparse(self)
+        return _functions.dense_from_sparse(self)
 
     def transpose(self):
         """The transpose: the same numbers in the other format."""
@@ -127,43 +130,43 @@ class SparseTensor:
     @staticmethod
     def concatenate(tensors, axis):
         """Sparse tensors joined along an axis: a sparse tensor."""
-        return _functions().concatenate(tensors, axis)
+        return _functions.concatenate(tensors, axis)
 
     def dot(self, other):
         """The product with a dense or sparse matrix, or a vector; dense."""
-        return _functions().dot(self, other)
+        return _functions.dot(self, other)
 
     def sum(self, axis=None):
         """The sum over an axis (None: of all), dense."""
-        return _functions().sp_sum(self, axis)
+        return _functions.sp_sum(self, axis)
 
     def __neg__(self):
-        return _functions().neg(self)
+        return _functions.neg(self)
 
     def __add__(self, other):
-        return _functions().add(self, other)
+        return _functions.add(self, other)
 
     __radd__ = __add__
 
     def __sub__(self, other):
-        return _functions().sub(self, other)
+        return _functions.sub(self, other)
 
     def __rsub__(self, other):
-        return _functions().sub(other, self)
+        return _functions.sub(other, self)
 
     def __mul__(self, other):
-        return _functions().mul(self, other)
+        return _functions.mul(self, other)
 
     __rmul__ = __mul__
 
     def __matmul__(self, other):
-        return _functions().dot(self, other)
+        return _functions.dot(self, other)
 
     def __rmatmul__(self, other):
-        return _functions().dot(other, self)
+        return _functions.dot(other, self)
 
     def __getitem__(self, key):
-        return _functions().getitem(self, key)
+        return _functions.getitem(self, key)
 
     def eval(self, inputs=None, session=None):
         """The value, a SciPy matrix. inputs: {placeholder: value}."""

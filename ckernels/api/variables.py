@@ -43,6 +43,8 @@ def variable(value, dtype=None, name=None):
     if isinstance(value, SparseTensor):
         value = value.eval()
     if is_sparse_matrix(value):
+        from . import sparse  # noqa: F401 (start-up: the operators of sparse tensors)
+
         return SparseVariable(value, float_dtype(dtype), name)
     if isinstance(value, Variable):
         value = value.get_value(borrow=True)
@@ -107,6 +109,8 @@ def placeholder(shape=None, ndim=None, dtype=None, sparse=False, name=None):
             f"a placeholder has at most {MOST_DIMENSIONS} dimensions, not {len(shape)}"
         )
     if given.flag(sparse, "sparse"):
+        from . import sparse  # noqa: F401, F811 (start-up)
+
         return sparse_placeholder(shape, float_dtype(dtype), name)
     tensor = Tensor(placeholder_node(float_dtype(dtype), shape, name))
     tensor._keras_shape, tensor._uses_learning_phase = shape, False

@@ -16,7 +16,7 @@ _names = types.ModuleType.__dict__["__dict__"]
 
 
 class Watched(types.ModuleType):
-    """A module that calls `_taken_by(module)` when Keras's loader reads its names."""
+    """A module that calls `_taken_by(loader, names)` when Keras's loader reads its names."""
 
     def __reduce__(self):  # functions that use the module travel with its name, as with any other
         return importlib.import_module, (self.__name__,)
@@ -26,22 +26,25 @@ class Watched(types.ModuleType):
         names = _names.__get__(self)
         reader = sys._getframe(1).f_globals
         if reader.get("__name__") in LOADERS and "_BACKEND" in reader:
-            names["_taken_by"](reader["__name__"])
+            names["_taken_by"](reader["__name__"], names)
         return names
 
 
 def watch(module, react):
-    """Call react(name of Keras's loader) whenever Keras takes the module called `module`."""
+    """Call react(name of Keras's loader, names) whenever Keras takes the module called `module`.
+
+    names: {name: value} of the module.
+    """
     module = sys.modules[module]
     module._taken_by = react
     module.__class__ = Watched
 
 
-def refuse(loader):
+def refuse(loader, names):
     """Stop Keras from running on the native module, whose argument orders are the documented ones.
 
     >>> import ckernels.compat._loading as loading
-    >>> loading.refuse("keras.backend")  # doctest: +IGNORE_EXCEPTION_DETAIL
+    >>> loading.refuse("keras.backend", {})  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
     ckernels.errors.ArgumentError: Keras cannot use the module `ckernels` itself ...
     """
@@ -51,7 +54,7 @@ def refuse(loader):
     )
 
 
-def refuse_keras1(loader):
+def refuse_keras1(loader, names):
     """Stop Keras 2 from running on `keras1`, where arguments have Keras 1's names and order."""
     raise ArgumentError(
         "ckernels.compat.keras1 is for Keras 1 (python -m ckernels.compat.keras1 program.py); for "

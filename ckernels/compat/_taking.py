@@ -42,10 +42,8 @@ EXTRA = (
 COMPUTED_AT_ONCE = 1 << 16  # elements; below, NumPy is faster than to make and load a kernel
 
 
-def settle(loader):
-    """Make Keras, whose module `loader` reads the names of the backend, and ckernels one."""
-    from . import keras2  # it imports this file, which Keras's import sets off
-
+def settle(loader, names):
+    """Make Keras, whose module `loader` reads the `names` of the backend, and ckernels one."""
     _modern.supply()
     backend, common = sys.modules["keras.backend"], sys.modules["keras.backend.common"]
     for module in {backend, common, sys.modules[loader]}:
@@ -54,7 +52,7 @@ def settle(loader):
                 setattr(module, name, getattr(settings, name))
     _losses.tensorflow2 = hasattr(common, "symbolic")  # new in Keras 2.3
     for name in EXTRA:
-        setattr(backend, name, getattr(keras2, name))
+        setattr(backend, name, names[name])
     if config.origin("cast_policy") == "default":
         config.cast_policy = "keep_float"
     add_library(os.path.dirname(os.path.dirname(backend.__file__)), _scopes.doing)

@@ -5,6 +5,7 @@ names. `_replacing` hands it those of `keras1` instead; here its settings (keras
 epsilon and image_dim_ordering) and ckernels' become one and the same.
 """
 
+import functools
 import json
 import os
 import sys
@@ -29,10 +30,10 @@ SHARED = (
 FIRST_DOCUMENTED = ("conv2d", "pool2d", "spatial_2d_padding")
 
 
-def install(like=None):
-    """See `keras1.install`."""
+def install(ours, like=None):
+    """See `keras1.install`, whose module is `ours`."""
     _windows1.calculate_like(like or _asked_for())
-    _replacing.put(PLACE, _fill, "ckernels.compat.keras1")
+    _replacing.put(PLACE, functools.partial(_fill, ours), "ckernels.compat.keras1")
     os.environ["KERAS_BACKEND"] = "theano"
     _modern.supply()
     _modern.stand_in("pkg_resources", parse_version=_modern.parse_version)
@@ -52,10 +53,8 @@ def _asked_for():
     return found if found in _windows1.BACKENDS else "tensorflow"
 
 
-def _fill():
-    """The names of `keras1`, once Keras 1's settings and ckernels' are one."""
-    from . import keras1  # it imports this file, which Keras's import sets off
-
+def _fill(ours):
+    """The names of the module `ours`, once Keras 1's settings and ckernels' are one."""
     common = sys.modules["keras.backend.common"]
     if not hasattr(common, "legacy_weight_ordering"):
         raise ArgumentError(
@@ -67,7 +66,7 @@ def _fill():
         f"(ckernels.compat.keras1 in its place, with the convolutions of {_windows1.arithmetic})\n"
     )
     own = ("backend", "install", "legacy_weight_ordering", "set_legacy_weight_ordering")
-    names = _replacing.names_of(keras1, *own)
+    names = _replacing.names_of(ours, *own)
     return {**names, **{name: _as_configured(names[name]) for name in FIRST_DOCUMENTED}}
 
 
@@ -90,6 +89,6 @@ def settle(common):
     add_library(os.path.dirname(os.path.dirname(common.__file__)), str)
 
 
-def main():
+def main(ours):
     """python -m ckernels.compat.keras1 program.py arguments ..."""
-    _replacing.run("ckernels.compat.keras1", install)
+    _replacing.run("ckernels.compat.keras1", functools.partial(install, ours))

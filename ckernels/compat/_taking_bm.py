@@ -5,6 +5,7 @@ natural_bm keeps floatx, intx and epsilon in `natural_bm.backend.common` and set
 values, and from there on its functions are those of `ckernels.compat.natural_bm`.
 """
 
+import functools
 import os
 import sys
 
@@ -16,9 +17,9 @@ SETTINGS = ("epsilon", "floatx", "intx")
 SHARED = (*SETTINGS, *(f"set_{name}" for name in SETTINGS), "cast_to_floatx")
 
 
-def install():
-    """See `natural_bm.install`."""
-    _replacing.put(PLACE, _fill, "ckernels.compat.natural_bm")
+def install(ours):
+    """See `natural_bm.install`, whose module is `ours`."""
+    _replacing.put(PLACE, functools.partial(_fill, ours), "ckernels.compat.natural_bm")
     os.environ["NATURAL_BM_BACKEND"] = "theano"  # natural_bm.json may name its NumPy backend
     _modern.put_back()
     _modern.when_imported("h5py", _modern.mend_h5py)
@@ -39,15 +40,13 @@ def _plain_epsilon(common):
     common.set_epsilon(float(common.epsilon()))
 
 
-def _fill():
-    """The names of our module, once natural_bm's settings and its are one."""
-    from . import natural_bm  # it imports this file, when natural_bm is imported
-
+def _fill(ours):
+    """The names of the module `ours`, once natural_bm's settings and its are one."""
     common = sys.modules["natural_bm.backend.common"]
     for name in SETTINGS:
-        getattr(natural_bm, f"set_{name}")(getattr(common, name)())
+        getattr(ours, f"set_{name}")(getattr(common, name)())
     for name in SHARED:
-        setattr(common, name, getattr(natural_bm, name))
+        setattr(common, name, getattr(ours, name))
     add_library(os.path.dirname(os.path.dirname(common.__file__)), str)
     sys.stderr.write("(ckernels.compat.natural_bm in its place)\n")
-    return _replacing.names_of(natural_bm, "backend", "install")
+    return _replacing.names_of(ours, "backend", "install")

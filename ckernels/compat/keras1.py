@@ -7,6 +7,8 @@ convolutions follow Theano's or TensorFlow's arithmetic is KERAS_BACKEND's choic
 the arguments of the Keras 1 documents: border_mode, dim_ordering, dim, nb_classes, std, low, high.
 """
 
+import sys as _sys
+
 from .. import ops as _ops
 from ..api import linalg as _linalg
 from ..api import losses as _cross
@@ -360,12 +362,12 @@ def install(like=None):
     """
     from . import _taking1  # start-up
 
-    _taking1.install(like)
+    _taking1.install(_sys.modules[__name__], like)
 
 
 _loading.watch(__name__, _loading.refuse_keras1)
 
 if __name__ == "__main__":
-    from ckernels.compat import _taking1
+    from ckernels.compat import _taking1, keras1
 
-    _taking1.main()
+    _taking1.main(keras1)

@@ -10,6 +10,8 @@ NumPy. Its epsilon and integer type are its own; the float type is that of ckern
 """
 
 # ruff: noqa: F401, F811
+import sys as _sys
+
 import numpy as np
 
 from .. import ops
@@ -367,10 +369,10 @@ def install():
     """
     from . import _taking_bm  # start-up
 
-    _taking_bm.install()
+    _taking_bm.install(_sys.modules[__name__])
 
 
 if __name__ == "__main__":
-    from ckernels.compat import _replacing, _taking_bm
+    from ckernels.compat import _replacing, _taking_bm, natural_bm
 
-    _replacing.run("ckernels.compat.natural_bm", _taking_bm.install)
+    _replacing.run("ckernels.compat.natural_bm", lambda: _taking_bm.install(natural_bm))

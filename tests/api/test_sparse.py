@@ -1,6 +1,8 @@
 """Sparse tensors: Keras's functions against their dense counterparts, and K.function with SciPy
 matrices."""
 
+import pickle
+import subprocess
 import sys
 import threading
 
@@ -272,3 +274,11 @@ def test_without_scipy(monkeypatch):
     np.testing.assert_array_equal(value(x.toarray()), np.diag([1, 2]))
     with pytest.raises(NotImplementedError, match=r"pip install ckernels\[sparse\]"):
         x.eval()
+
+
+def test_a_pickled_sparse_tensor_has_its_operators_where_nothing_is_loaded(tmp_path):
+    x = K.placeholder((2, 2), sparse=True, name="x")
+    (tmp_path / "x.pkl").write_bytes(pickle.dumps(x))
+    program = "import pickle; x = pickle.load(open('x.pkl', 'rb')); print(x @ x, -x, x.T)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, cwd=tmp_path)
+    assert done.stdout.count(b"Tensor") == 3, done.stderr.decode()[-800:]

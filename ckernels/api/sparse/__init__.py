@@ -7,6 +7,9 @@ whose result has a structure that follows from numbers (`clean`, slices, sums of
 matrices) run partly in NumPy; all else runs as C kernels.
 """
 
+import sys as _sys
+
+from ..sparsetensor import register_sparse as _register_sparse
 from .arithmetic import (
     add,
     arcsin,
@@ -100,3 +103,11 @@ __all__ = [
     for name, value in list(globals().items())
     if not name.startswith("_") and type(value).__name__ != "module"
 ]
+
+
+def restored(make, arguments):
+    """A sparse tensor out of a pickle: its operators are those of this module, loaded with it."""
+    return make(*arguments)
+
+
+_register_sparse(_sys.modules[__name__])
