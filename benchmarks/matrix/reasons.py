@@ -20,8 +20,6 @@ REASONS = (
      "costs one more pass than NumPy's buffers."),
     (FUNCTIONS, "*", "float*", "Our functions are within 0.5 to 2.2 ulp; NumPy's on AVX-512 are "
      "those of SVML, within 4. Of floats, sin, cos, tan and pow are computed in double."),
-    ("repeat*|tile", "*", "*", "Short rows are laid out in a buffer, bytes one by one, and "
-     "copied from there; NumPy copies each with one memcpy of known length."),
     ("argmax*|argmin*", "*", "*", SUPPOSED + "the place is kept beside each maximum in a wider "
      "type, or a reversed row is turned first, where NumPy looks for a block and then in it."),
     ("any*|all*", "*", "bool", "Truth values that do not lie side by side, or in few rows over "

@@ -16,7 +16,7 @@ from ..plan.records import GemmDims, WindowDims
 from . import portable
 from .calls import WRITERS as PLAIN
 from .calls import Library
-from .natives import multiplied
+from .natives import COPIES, multiplied
 from .routine import operands
 
 SOURCES = Path(__file__).parent.parent / "src"
@@ -39,6 +39,7 @@ FUNCTIONS = {               # of a native instruction: its function, and the sou
     records.POOL_MAX_GRAD: ("ck_pool_max_back", "image/pool_max.c"),
     records.POOL_MAX_TAKE: ("ck_pool_max_back", "image/pool_max.c"),
     records.TRANSPOSE: ("ck_transpose", "image/transpose.c"),
+    records.REPEAT: ("ck_repeat", "image/repeat.c"),
     **dict.fromkeys(range(records.PLANES, records.PLANES + 3), ("ck_planes", "image/planes.c")),
 }  # fmt: skip
 ALSO = {
@@ -104,7 +105,7 @@ def windows(calls, instr):
     calls.multiplied += calls.times * value_of(multiplied(dims))
     function, source = FUNCTIONS[op]
     calls.library.sources.update((*WINDOWS, source, *ALSO.get(source, ())))
-    if op != records.TRANSPOSE:
+    if op not in COPIES:
         dims = words(record_of(WindowDims, dims).but(slots=1)) + words_after(WindowDims, dims)
     assert operands(instr) <= len(instr.pointers)
     call(calls, instr, function, dims)

@@ -32,10 +32,12 @@ NATIVES = {
     records.POOL_MAX_GRAD: Native("pool_max_back", 3, "0"),
     records.POOL_MAX_TAKE: Native("pool_max_back", 3, "1"),
     records.TRANSPOSE: Native("transpose", 1),
+    records.REPEAT: Native("transpose", 1),
     records.PLANES: Native("depthwise", 2, "0"),
     records.PLANES_INPUT_GRAD: Native("depthwise", 2, "1"),
     records.PLANES_WEIGHT_GRAD: Native("conv_weight_grad", 2),
 }  # fmt: skip
+COPIES = (records.TRANSPOSE, records.REPEAT)
 REFUSED = {
     records.ORDER: "exports have no C that sorts",
     records.ATTENTION: "exports have no C for attention by blocks",
@@ -44,16 +46,18 @@ REFUSED = {
 
 
 def dtype_of(dims):
-    """The dtype a native instruction works in; of a transposition, one as wide."""
+    """The dtype a native instruction works in; of a copy, one as wide."""
     if dims[0] == records.TRANSPOSE:
         return ("uint32", "uint64")[dims[1]]
+    if dims[0] == records.REPEAT:
+        return ("uint8", "uint16", "uint32", "uint64")[dims[1]]
     return ("float32", "float64")[dims[1]]
 
 
 def multiplied(dims):
     """Multiply-adds of a native instruction, those in the padding included."""
     op = dims[0]
-    if op == records.TRANSPOSE or records.POOL_MAX <= op <= records.POOL_MAX_TAKE:
+    if op in COPIES or records.POOL_MAX <= op <= records.POOL_MAX_TAKE:
         return 0
     d = record_of(records.WindowDims, dims)
     taps = (a.result * a.kernel for a in d.axes)

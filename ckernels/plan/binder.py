@@ -229,7 +229,7 @@ class Binder(Products):
     def copy(self, source, target=None):
         """An instruction that copies one layout to another (a fresh contiguous one)."""
         target = target or self.temp(source.shape, source.dtype)
-        if native.transposition(self, source, target):
+        if native.copied(self, source, target):
             return target
         if dtypes.is_complex(source.dtype):
             self.copy(as_pairs(source), as_pairs(target))

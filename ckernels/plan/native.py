@@ -10,7 +10,7 @@ import os
 from dataclasses import replace
 
 from ..base.dtypes import ITEMSIZE
-from ..base.machine import NS_MULTIPLY, NS_TURNED, NS_WINDOW_BYTE
+from ..base.machine import NS_BYTE, NS_MULTIPLY, NS_TURNED, NS_WINDOW_BYTE
 from ..base.native import runtime
 from ..codegen.layout import collapse, contiguous_strides, fresh
 from ..graph.op import register_rules
@@ -35,6 +35,7 @@ from .records import (
     POOL_MAX_TAKE,
     POOL_SUM,
     POOL_SUM_GRAD,
+    REPEAT,
     TRANSPOSE,
     AxisDims,
     GemmDims,
@@ -423,29 +424,56 @@ def pooling(op, image, result, count=1):
     return lower
 
 
-# ---- transposition ------------------------------------------------------------------------------
+# ---- copies -------------------------------------------------------------------------------------
 
 
-def transposition(binder, source, target):
-    """The instruction that copies `source` to `target`, where rows become columns; else None."""
-    if ITEMSIZE[source.dtype] not in (4, 8) or not reaches(product(source.shape), LEAST_TRANSPOSED):
+def copied(binder, source, target):
+    """The instruction that copies `source` to `target`, where the runtime has a kernel that is
+    better than a loop; else None."""
+    if ITEMSIZE[source.dtype] > 8:
         return None
     wide = [k for k, n in enumerate(source.shape) if n != 1]
-    sizes, (near, far) = collapse(
+    axes = collapse(
         [source.shape[k] for k in wide],
         [[lay.strides[k] for k in wide] for lay in (source, target)],
     )
+    return repetition(binder, source, target, *axes) or transposition(binder, source, target, *axes)
+
+
+def repetition(binder, source, target, sizes, strides):
+    """The copy of elements or rows that are written more than once."""
+    near, far = strides
+    if not 2 <= len(sizes) <= 5 or not any(type(s) is int and s == 0 for s in near):
+        return None
+    if near[-1] not in (0, 1) or far[-1] != 1 or min(far) < 0:
+        return None
+    width = (1, 2, 4, 8).index(ITEMSIZE[source.dtype])
+    return copy(binder, source, target, REPEAT, width, sizes, near, far, NS_BYTE * 2**width)
+
+
+def transposition(binder, source, target, sizes, strides):
+    """The copy whose rows become columns."""
+    near, far = strides
+    if ITEMSIZE[source.dtype] < 4 or not reaches(product(source.shape), LEAST_TRANSPOSED):
+        return None
     rows = [k for k in range(len(sizes) - 1) if near[k] == 1]
     if not rows or len(sizes) > 5 or near[-1] == 1 or far[-1] != 1 or min(far) < 0:
         return None
     order = [k for k in range(len(sizes) - 1) if k != rows[0]] + [rows[0], len(sizes) - 1]
-    pad = 5 - len(order)
+    sizes, near, far = ([axis[k] for k in order] for axis in (sizes, near, far))
+    wide = int(ITEMSIZE[source.dtype] == 8)
+    return copy(binder, source, target, TRANSPOSE, wide, sizes, near, far, NS_TURNED)
+
+
+def copy(binder, source, target, op, dtype, sizes, near, far, ns):
+    """The instruction of a copy; ns: of an element."""
+    pad = 5 - len(sizes)
     record = TransposeDims(
-        op=TRANSPOSE,
-        dtype=int(ITEMSIZE[source.dtype] == 8),
-        sizes=(*[1] * pad, *(sizes[k] for k in order)),
-        near=(*[0] * pad, *(near[k] for k in order)),
-        far=(*[0] * pad, *(far[k] for k in order)),
+        op=op,
+        dtype=dtype,
+        sizes=(*[1] * pad, *sizes),
+        near=(*[0] * pad, *near),
+        far=(*[0] * pad, *far),
         none=(0,) * TransposeDims.NESTED["none"][0],
     )
     instr = Instruction(
@@ -453,7 +481,7 @@ def transposition(binder, source, target):
         "copy",
         [binder.pointer(source), binder.pointer(target)],
         words(record),
-        ns=estimate(*sizes) * NS_TURNED,
+        ns=estimate(*sizes) * ns,
         reads=[source.buffer],
         writes=[target.buffer],
     )

@@ -24,7 +24,8 @@ from .record import DimsRecord
     ORDER,
     ATTENTION,
     ATTENTION_GRAD,
-) = range(18)  # native instructions
+    REPEAT,
+) = range(19)  # native instructions
 
 
 class GemmDims(DimsRecord):
@@ -89,12 +90,12 @@ class WindowDims(DimsRecord):
 
 class TransposeDims(DimsRecord):
     """A batch of matrices whose rows become columns: three sizes of the batch, rows and columns of
-    the result, whose columns are contiguous.
+    the result, whose columns are contiguous. Repeat has columns 0 or 1 apart in the operand.
     """
 
     FIELDS = (
         "op",
-        "dtype",  # 0 elements of 4 bytes, 1 of 8
+        "dtype",  # 0 elements of 4 bytes, 1 of 8; repeat: of 1, 2, 4, 8
         "sizes",  # near: strides of the operand, far: of the result
         "near",  # near: strides of the operand, far: of the result
         "far",  # near: strides of the operand, far: of the result

@@ -212,6 +212,14 @@ def transposed():
     return {"f": K.function([x], [K.transpose(x), K.transpose(K.cast(x, "float64"))])}, {}
 
 
+@program
+def repeated():
+    x = K.placeholder((7, 9), name="x")
+    wide = K.cast(x, "float64")
+    rows = [K.tile(x, (2, 3)), K.repeat_elements(x, 3, 1), K.repeat_elements(wide, 2, 0)]
+    return {"f": K.function([x], [*rows, K.repeat_elements(K.cast(x > 0, "uint8"), 3, 1)])}, {}
+
+
 # ---- loops and branches -------------------------------------------------------------------------
 
 

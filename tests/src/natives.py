@@ -21,7 +21,7 @@ from ckernels.plan.records import AxisDims, WindowDims
 OPS = ("conv", "conv_input_grad", "conv_weight_grad", "depthwise", "depthwise_input_grad",
        "depthwise_weight_grad", "pool_max", "pool_sum", "pool_sum_grad", "pool_max_grad",
        "pool_max_take", "transpose", "planes", "planes_input_grad",
-       "planes_weight_grad", "order")  # fmt: skip
+       "planes_weight_grad", "order", "attention", "attention_grad", "repeat")  # fmt: skip
 CDEF = """
 typedef int (*ck_fn)(void *const *p, const int64_t *dims, int64_t lo, int64_t hi);
 typedef struct { int64_t low, high; int written; } ck_operand;

@@ -30,6 +30,7 @@ static const native natives[CK_NATIVES] = {
     [CK_ORDER] = {ck_order, ck_order_scratch, 1, {X}, Y},
     [CK_ATTENTION] = {.run = ck_attention},
     [CK_ATTENTION_GRAD] = {.run = ck_attention_grad},
+    [CK_REPEAT] = {ck_repeat, NULL, 1, {X}, Y},
 };
 
 int ck_native(void *const *p, const void *record, ck_fn epilogue)
@@ -80,7 +81,8 @@ static int sane_transposition(const ck_transpose_dims *d)
     for (int k = 0; k < 5; k++)
         if (d->sizes[k] < 0 || !product(&all, d->sizes[k], MOST) || d->far[k] < 0)
             return 0;
-    return (d->dtype | 1) == 1 && d->far[4] == 1;
+    int repeat = d->op == CK_REPEAT, most = repeat ? 3 : 1;
+    return d->dtype >= 0 && d->dtype <= most && d->far[4] == 1 && (!repeat || (d->near[4] | 1) == 1);
 }
 
 /* Kinds of elements have their widths; places are counted in the low 31 bits of a word. */
@@ -99,13 +101,18 @@ static int sane_order(const ck_order_dims *d)
            && d->slots >= 1 && d->slots <= 1024;
 }
 
+static int is_copy(const ck_window_dims *d)
+{
+    return d->op == CK_TRANSPOSE || d->op == CK_REPEAT;
+}
+
 /* Whether sizes are sane. Windows may lie anywhere: what is outside of the image is not read. */
 static int sane(const void *record)
 {
     const ck_window_dims *d = record;
     int64_t image = 1, kernel = 1, result = 1, read = 1, groups = d->groups;
     int64_t channels = d->channels, out = d->out, batch = d->batch;
-    if (d->op == CK_TRANSPOSE)
+    if (is_copy(d))
         return sane_transposition(record);
     if (d->op == CK_ORDER)
         return sane_order(record);
@@ -200,8 +207,9 @@ int ck_native_operand(const void *record, int which, ck_operand *out)
     }
     if (d->op == CK_ORDER)
         return span_of_order(record, which, out);
-    if (d->op == CK_TRANSPOSE)
-        return span_of(t->sizes, which ? t->far : t->near, size, out) ? 1 : -1;
+    if (is_copy(d))
+        return span_of(t->sizes, which ? t->far : t->near, d->op == CK_REPEAT ? 1 << t->dtype : size,
+                       out) ? 1 : -1;
     shape_of(d, which == n->operands ? n->result : n->kinds[which], shape);
     dense(shape, strides);
     const int64_t *given = which == 0 ? d->first : d->second;

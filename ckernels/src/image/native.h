@@ -175,6 +175,7 @@ int64_t ck_conv_weight_scratch(const void *record);
 int ck_pool(void *const *p, const void *record, ck_fn epilogue);
 int ck_depthwise(void *const *p, const void *record, ck_fn epilogue);
 int ck_transpose(void *const *p, const void *record, ck_fn epilogue);
+int ck_repeat(void *const *p, const void *record, ck_fn epilogue);
 int ck_planes(void *const *p, const void *record, ck_fn epilogue);
 int64_t ck_planes_scratch(const void *record);
 int ck_pool_max_back(void *const *p, const void *record, ck_fn epilogue);

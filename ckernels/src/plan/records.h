@@ -26,7 +26,7 @@ enum {
     CK_DEPTHWISE, CK_DEPTHWISE_INPUT_GRAD, CK_DEPTHWISE_WEIGHT_GRAD,
     CK_POOL_MAX, CK_POOL_SUM, CK_POOL_SUM_GRAD, CK_POOL_MAX_GRAD, CK_POOL_MAX_TAKE,
     CK_TRANSPOSE, CK_PLANES, CK_PLANES_INPUT_GRAD, CK_PLANES_WEIGHT_GRAD,
-    CK_ORDER, CK_ATTENTION, CK_ATTENTION_GRAD, CK_NATIVES
+    CK_ORDER, CK_ATTENTION, CK_ATTENTION_GRAD, CK_REPEAT, CK_NATIVES
 };
 
 /* One axis of an image and of the windows over it. */
@@ -49,10 +49,10 @@ typedef struct {
 } ck_window_dims;
 
 /* A batch of matrices whose rows become columns: three sizes of the batch, rows and columns of the
-   result, whose columns are contiguous. */
+   result, whose columns are contiguous. Repeat has columns 0 or 1 apart in the operand. */
 typedef struct {
     int64_t op;
-    int64_t dtype;                      /* 0 elements of 4 bytes, 1 of 8 */
+    int64_t dtype;                      /* 0 elements of 4 bytes, 1 of 8; repeat: of 1, 2, 4, 8 */
     int64_t sizes[5], near[5], far[5];  /* near: strides of the operand, far: of the result */
     int64_t none[19];                   /* native instructions are of one length */
 } ck_transpose_dims;
