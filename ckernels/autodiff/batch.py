@@ -380,6 +380,7 @@ register_rules(
         "cumprod": _axis,
         "cummax": _axis,
         "cummin": _axis,
+        "sliding_windows": _axis,
         "linear_recurrence": _axis,
         "product_of_others": _shifted("axes"),
         "sort": _axis,

@@ -62,6 +62,9 @@ def view(node, x):
         return replace(x, shape=node.shape, strides=strides)
     if name == "slice":
         return _slice(node, x)
+    if name == "sliding_windows":
+        strides = (*x.strides, x.strides[attrs["axis"]])
+        return replace(x, shape=node.shape, strides=strides)
     if name == "reshape":
         strides = reshape_strides(x.shape, x.strides, node.shape)
         return None if strides is None else replace(x, shape=node.shape, strides=strides)

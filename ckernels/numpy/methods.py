@@ -115,11 +115,9 @@ def broadcast_to(array, shape, subok=False):
 
 
 def windows(x, window_shape, axis=None, *, subok=False, writeable=False):
-    """sliding_window_view: of sizes that are known, for it is read at places that are numbers."""
+    """sliding_window_view, which can be read alone."""
     if writeable or subok:
         x.owner.refuse("windows that can be written")
-    if None in x.read().shape:
-        x.owner.pin_sizes()
     function = np.lib.stride_tricks.sliding_window_view
     return only_read(x, lambda n: rows.call(x.owner.rule, function, n, window_shape, axis),
                      lambda a: function(a, window_shape, axis))  # fmt: skip

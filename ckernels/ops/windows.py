@@ -1,4 +1,5 @@
-"""Windows that slide over images: the geometry convolution and pooling share, and `patches`.
+"""Windows that slide over images: the geometry convolution and pooling share, and `patches`;
+windows along one axis of any tensor, as a view.
 
 Images are (batch, *sizes, channels). Per spatial axis a window of `kernel` elements `dilation`
 apart starts every `stride` elements of the padded image. Padding is a pair (low, high), or a word
@@ -15,11 +16,12 @@ from ..base import dtypes, given
 from ..base.errors import ArgumentError, DTypeError, ShapeError
 from ..graph.node import make
 from ..graph.op import Op
-from ..graph.shapes import show
+from ..graph.shapes import axis_of, show
 from .base import to_node
-from .shape import known_values, shape_vector, sized
+from .movement import reshape, transpose
+from .shape import known_values, shape_vector, sized, times
 
-__all__ = ["patches", "patches_grad", "window_attrs", "spatial_sizes"]
+__all__ = ["patches", "patches_grad", "sliding_windows", "window_attrs", "spatial_sizes"]
 
 WORDS = ("same", "full", "half", "causal", "partial")
 LARGEST = 2**31 - 1  # of strides, dilations and paddings: products of two stay within int64
@@ -370,3 +372,51 @@ def patches_grad(p, sizes, size, strides=1, padding="valid", dilation=1):
     known = known_sizes(sizes, n, "patches_grad")
     attrs = window_attrs("patches_grad", n, strides, padding, dilation, known, size)
     return make("patches_grad", (p, sizes), {"size": tuple(size), **attrs})
+
+
+# --- windows along one axis -------------------------------------------------------------------
+
+
+def _infer_windows(attrs, x):
+    axis, size = attrs["axis"], attrs["size"]
+    count = x.shape[axis]
+    if count is not None and count < size:
+        raise ShapeError(f"windows of {size} elements along axis {axis} of shape {show(x.shape)}")
+    count = None if count is None else count - (size - 1)
+    return x.dtype, (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
+
+
+def _run_windows(attrs, x):
+    _infer_windows(attrs, Sized(x))
+    return np.lib.stride_tricks.sliding_window_view(x, attrs["size"], attrs["axis"])
+
+
+def _grad_windows(node, g):
+    """All that an element was shown as, added up: patches of images with one channel."""
+    x, axis = node.inputs[0], node.attrs["axis"]
+    others = [k for k in range(x.ndim) if k != axis]
+    rest = sized(x, others)
+    g = transpose(g, [*others, axis, x.ndim])
+    g = reshape(g, [times(*rest), *sized(g, (x.ndim - 1, x.ndim)), 1])
+    back = patches_grad(g, sized(x, [axis]), (node.attrs["size"],))
+    back = reshape(back, [*rest, *sized(x, [axis])])
+    order = [*others, axis]
+    return (transpose(back, [order.index(k) for k in range(x.ndim)]),)
+
+
+Op(
+    "sliding_windows",
+    "movement",
+    _infer_windows,
+    _run_windows,
+    _grad_windows,
+    doc="All runs of attrs['size'] neighbours along attrs['axis'], each along a new last axis.",
+)
+
+
+def sliding_windows(x, axis, size):
+    """All runs of `size` neighbours along `axis`, each along a new last axis: a view."""
+    x, size = to_node(x, "sliding_windows"), given.integer(size, "the size of windows")
+    if size < 1:
+        raise ShapeError(f"windows have one element or more, not {size}")
+    return make("sliding_windows", (x,), {"axis": axis_of(axis, x.ndim), "size": size})

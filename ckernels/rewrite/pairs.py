@@ -228,10 +228,10 @@ REAL = {
 }  # fmt: skip
 # ops that treat parts alike: the op itself, of each part, with real operands as they are
 ALIKE = {"reshape", "expand", "squeeze", "transpose", "broadcast_to", "slice", "sum", "mean",
-         "concatenate", "set_slice", "inc_slice", "diagonal", "diagonal_place", "take", "where",
-         "scatter_add", "take_along_axis", "put_along_axis_add", "advanced_take", "advanced_set",
-         "advanced_inc", "cumsum", "broadcast_like", "unbroadcast", "diag_matrix", "tril",
-         "triu"}  # fmt: skip
+         "sliding_windows", "concatenate", "set_slice", "inc_slice", "diagonal", "diagonal_place",
+         "take", "where", "scatter_add", "take_along_axis", "put_along_axis_add", "advanced_take",
+         "advanced_set", "advanced_inc", "cumsum", "broadcast_like", "unbroadcast", "diag_matrix",
+         "tril", "triu"}  # fmt: skip
 WANTED = {*FORMULAS, *REAL, "cast", "sum", "mean", "where"}
 
 

@@ -72,6 +72,7 @@ BUILDS = {
        for name in ("cummax", "cummin", "numpy_argsort")},
     **{f"numpy_partition {places}": (lambda x, p=places: ops.numpy_partition(x, 1, 1, p), [X], ())
        for places in (False, True)},
+    "sliding_windows": (lambda x: ops.sliding_windows(x, 1, 2), [X], ()),
     "dynamic_write": (lambda x, y, n: ops.set_subtensor(x, slice(n, None), y),
                       [X, real(3, 5), np.array(1)], (2,)),
     "a mask": (lambda x, m: ops.getitem(x, m), [real(4), np.array([True, False, True, True])],

@@ -446,7 +446,9 @@ for _names, _builds in {
         (lambda x: ops.cumprod(x, None), (2, 2)),
         (lambda a, b: ops.linear_recurrence(a, b, 1, True), (2, 3), (2, 3)),
     ],
-    "patches patches_grad": [
+    "patches patches_grad sliding_windows": [
+        (lambda x: ops.sliding_windows(x, 1, 2), (2, 4)),
+        (lambda x: ops.sliding_windows(x, 0, 3), (3, 2)),
         (lambda x: ops.patches(x, (2,)), (1, 4, 2)),
         (lambda x: ops.patches_grad(x, (4,), (2,)), (1, 3, 2, 2)),
     ],
