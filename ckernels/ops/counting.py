@@ -26,7 +26,7 @@ from .joining import concatenate, stack
 from .linalg import matmul
 from .logic import eq, ge, isnan, logical_and, logical_not, lt, ne
 from .movement import broadcast_to, flatten, reshape, slice_, squeeze, transpose
-from .reduce import max
+from .reduce import any, max
 from .running import cumsum
 from .shape import shape_vector, size_of, sized
 from .sort import argsort, sort
@@ -58,8 +58,6 @@ def bincount(x, weights=None, minlength=0):
     if x.ndim != 1:
         raise ShapeError(f"bincount needs a vector, got shape {show(x.shape)}")
     weights = to_node(1 if weights is None else weights, "bincount")
-    x = cast(x, "int64")
-    x = check(x, ge(x, 0), message="bincount counts integers from 0 on, and one is negative")
     weights = broadcast_like(weights, x) if not weights.ndim else weights
     if weights.ndim != 1 or None not in (x.shape + weights.shape) and x.shape != weights.shape:
         raise ShapeError(
@@ -67,7 +65,10 @@ def bincount(x, weights=None, minlength=0):
             f"of shape {show(weights.shape)}"
         )
     # A number in front, so that an empty vector has a largest element too.
-    largest = max(concatenate([constant(np.array([-1])), x]), 0)
+    largest = max(concatenate([constant(np.array([-1])), cast(x, "int64")]), 0)
+    if dtypes.kind(x.dtype) == "i":
+        message = "bincount counts integers from 0 on, and one is negative"
+        largest = check(largest, logical_not(any(lt(x, 0))), message=message)
     length = maximum(add(largest, 1), cast(to_node(minlength, "bincount"), "int64"))
     zeros = broadcast_to(constant(np.zeros((), weights.dtype)), [length])
     return scatter_add(zeros, x, weights)

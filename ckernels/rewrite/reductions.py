@@ -7,6 +7,7 @@ order, which accumulates in a wider type. Everything else is exact.
 import functools
 import math
 
+from ..base import dtypes
 from ..graph.node import make
 from ..graph.op import having
 from ..graph.sizes import surely
@@ -140,6 +141,28 @@ def joined(x, inner, axes):
 family.formulas("reduce_of_reduce", *each(lambda op: [
     (op(op(x, axes=inner), axes=axes), op(x, axes=joined)),
 ]), doc="sum(sum(x)) is one sum over all the axes.")  # fmt: skip
+
+
+# --- of what is joined ----------------------------------------------------------------------------
+
+
+@rule("max", "min")
+def extremum_of_joined(node):
+    """max(concatenate([a, b])) is maximum(max(a), max(b)): nothing is joined.
+
+    Of integers: of floats the sign of a zero could be that of another one. Code: any number of
+    parts, none of which is empty.
+    """
+    joined, axes = node.inputs[0], node.attrs["axes"]
+    if (
+        joined.op.name != "concatenate"
+        or joined.attrs["axis"] not in axes
+        or not dtypes.is_discrete(joined.dtype)
+        or any(part.size == 0 for part in joined.inputs)
+    ):
+        return None
+    parts = [make(node.op, (part,), node.attrs) for part in joined.inputs]
+    return functools.reduce(lambda a, b: make(f"{node.op.name}imum", (a, b)), parts)
 
 
 # --- sums of products -----------------------------------------------------------------------------

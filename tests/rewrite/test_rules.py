@@ -36,6 +36,10 @@ def to(x, *shape):
     return make("broadcast_to", (x, constant(np.array(shape, dtype="int64"))))
 
 
+def whole(x):
+    return ops.cast(ops.mul(x, 100), "int64")
+
+
 def as_shape(x, *shape):
     return make("reshape", (x, constant(np.array(shape, dtype="int64"))))
 
@@ -289,6 +293,10 @@ EXAMPLES = {
         C(lambda x: ops.sum(ops.sum(x, 1)), 2, 3, dtype="complex64"),
         *(C(lambda x, op=op: view(op, view(op, x, axes=(1,)), axes=(0,)), 2, 3, dtype=dtype)
           for op, dtype in NESTED.items()),
+    ],
+    "extremum_of_joined": [
+        C(lambda x: ops.max(ops.concatenate([whole(x), whole(x) * 2], 0)), 5),
+        C(lambda x: ops.min(ops.concatenate([whole(x)[:, :1], -whole(x), whole(x)], 1), (0, 1)), 3, 4),
     ],
     "sum_of_product": [
         C(lambda x: ops.sum(3 * x, 1), 2, 3),
@@ -693,6 +701,11 @@ NEAR |= {
     "no_mark": (F, [lambda x: ops.grad_scale(x, 2.0), lambda x: ops.print_(x, "x =")]),
     "sub_of_neg": (F, [lambda x: x - ops.abs(x), lambda x: ops.exp(-x) - x]),
     "not_not": ("bool", [ops.logical_not, lambda x: ops.bit_not(ops.logical_not(x))]),
+    "extremum_of_joined": (F, [
+        lambda x: ops.max(ops.concatenate([x, x * 2], 0)),
+        lambda x: ops.max(ops.concatenate([as_shape(whole(x), 7, 1)] * 2, 1), 0),
+        lambda x: ops.sum(ops.concatenate([whole(x), whole(x)], 0)),
+        lambda x: ops.max(ops.concatenate([whole(x), whole(x)[:0]], 0))]),
     "sum_of_product": (F, [
         lambda x: ops.sum(x * ops.exp(x)), lambda x: ops.sum(3 / x), lambda x: ops.sum(x + 3),
         lambda x: ops.sum(to(x, 2, 7) * ops.exp(x), 1), lambda x: ops.sum(to(x, 2, 7) / x, 1),

@@ -26,9 +26,9 @@ STEPS = {  # op -> (note, start, statement of a step: from and with are the oper
 
 
 LIMITS = {  # type of a running value -> what is below and above all others
-    "float": {"least": "-HUGE_VAL", "most": "HUGE_VAL"},
-    "uint64_t": {"least": "0", "most": "UINT64_MAX"},
-    "int64_t": {"least": "INT64_MIN", "most": "INT64_MAX"},
+    "float": {"least": "-__builtin_inf()", "most": "__builtin_inf()"},
+    "uint64_t": {"least": "0", "most": "~(uint64_t)0"},
+    "int64_t": {"least": "(int64_t)((uint64_t)1 << 63)", "most": "(int64_t)(~(uint64_t)0 >> 1)"},
 }
 
 

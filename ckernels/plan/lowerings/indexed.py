@@ -13,7 +13,7 @@ from ...codegen.layout import collapse
 from ...codegen.lower import Launch
 from ...codegen.raw import Dims, RawKernel, at, block, moved, times, unravel
 from ...graph.shapes import product
-from ...graph.sizes import greatest, value_of
+from ...graph.sizes import greatest, surely, value_of
 from ...schedule.cost import work
 
 NS_PER_INDEX = 0.7  # one look-up with its range check
@@ -23,6 +23,8 @@ STRETCH, SHORT = (
     1024,
     16,
 )  # indices gathered without a branch for each; fewer are looked at one by one
+
+PLACES, LONG = 512, 2048  # of a table on the stack that counts; indices that are worth one
 
 
 @dataclass
@@ -276,8 +278,14 @@ def scatter(nest, how, fill=False):
     else:
         body = [store.format(f"to[{y_at}]", f"from[{x_at}]")]
     loop = ["for (int64_t i = 0; i < n; i++) {"] + ["    " + b for b in body] + ["}"]
-    if per_element and how == "add":
+    if per_element and how != "set":
         loop = in_quarters(body)
+        if how == "add" and counts(nest):
+            loop = (
+                [*in_tables(per_element, f"from[{x_at}]", kind), "if (many) {"]
+                + ["    " + line for line in loop]
+                + ["}"]
+            )
     if not per_element and nest.far_strides[-1]:
         loop.insert(0, "#pragma GCC ivdep")
     kernel = RawKernel(
@@ -335,6 +343,50 @@ def in_quarters(body):
         "}",
         "for (int64_t i = 4 * quarter; i < n; i++) {",
         *inner,
+        "}",
+    ]
+
+
+def counts(nest):
+    """Whether it adds integers to a vector without gaps, by one index for each of a row."""
+    return (
+        len(nest.sizes) == 1
+        and len(nest.indices) == 1
+        and surely(nest.indices[0].step, 1)
+        and not nest.far_strides[-1]
+        and not dtypes.is_float(nest.far.dtype)
+        and nest.far.dtype != "bool"
+    )
+
+
+def in_tables(lookup, value, kind):
+    """C that adds in four tables of its own, one for each quarter of the row, where the range has
+    few places and the row is long; `many`: whether that is left to others.
+
+    Additions to one place wait for each other: 262,144 pixels of a smooth image take 2.1 ms where
+    they go to one table, 0.4 ms so. Integers alone: sums of floats keep the order of `in_quarters`.
+    """
+    return [
+        f"const int many = hi - lo > {PLACES} || n < {LONG};",
+        "if (!many) {",
+        f"    {kind} table[4][{PLACES}] = {{{{0}}}};",
+        "    const int64_t quarter = n / 4;",
+        "    for (int64_t h = 0; h < quarter; h++) {",
+        "        #pragma GCC unroll 4",
+        "        for (int64_t u = 0; u < 4; u++) {",
+        "            const int64_t i = h + u * quarter;",
+        "            int64_t on = 0;",
+        *["            " + line for line in lookup],
+        f"            table[u][on - lo] += {value};",
+        "        }",
+        "    }",
+        "    for (int64_t i = 4 * quarter; i < n; i++) {",
+        "        int64_t on = 0;",
+        *["        " + line for line in lookup],
+        f"        table[0][on - lo] += {value};",
+        "    }",
+        "    for (int64_t k = 0; k < hi - lo; k++)",
+        "        to[lo + k] += table[0][k] + table[1][k] + table[2][k] + table[3][k];",
         "}",
     ]
 

@@ -5,10 +5,14 @@ import threading
 
 import numpy as np
 import pytest
+from ops.agree import leaf
 
 import ckernels as K
+from ckernels import ops
 from ckernels.base.errors import IndexOutOfBounds
-from ckernels.plan.lowerings.indexed import SHORT, STRETCH
+from ckernels.ops.indexing.combining import OF_NUMPY
+from ckernels.plan.lowerings.indexed import LONG, PLACES, SHORT, STRETCH
+from ckernels.runtime.function import make_function
 
 RNG = np.random.default_rng(11)
 INTEGERS = ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"]
@@ -87,3 +91,45 @@ def test_another_thread_may_change_the_indices_during_a_call(count):
         over.set()
         other.join()
     assert ended <= {"wrong", *range(100)}
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32", "int64", "uint64", "float16",
+                                   "float32", "float64"])  # fmt: skip
+@pytest.mark.parametrize("how", ["max", "min"])
+def test_extrema_at_indices(how, dtype):
+    rng = np.random.default_rng(4)
+    bits = rng.integers(0, 256, (60, 5, 8)).astype("uint8")
+    v = bits[..., 0] > 99 if dtype == "bool" else bits.view(dtype)[..., 0]
+    x, i = v[:11].copy(), rng.integers(-11, 11, 60)
+    leaves = [leaf((None,) * a.ndim, a.dtype.name) for a in (x, v, i)]
+    a, b, at = leaves
+    rows = ops.combine_subtensor(a, at, b, how)
+    places = ops.combine_subtensor(a, (at, 2), ops.getitem(b, (slice(None), 1)), how)
+    f = make_function(leaves, [rows, places])
+    wants = x.copy(), x.copy()
+    with np.errstate(invalid="ignore"):
+        OF_NUMPY[how].at(wants[0], i, v)
+        OF_NUMPY[how].at(wants[1], (i, 2), v[:, 1])
+    for got, want in zip(f(x, v, i), wants):
+        np.testing.assert_array_equal(got, want)
+    assert f.stats()["kernels"]
+    with pytest.raises(IndexOutOfBounds, match="index 11"):
+        f(x, v, np.where(i == 3, 11, i))
+
+
+@pytest.mark.parametrize("places", [1, PLACES - 1, PLACES, PLACES + 1])
+@pytest.mark.parametrize("count", [LONG - 1, LONG, LONG + 3])
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "int16"])
+def test_counts_in_tables(count, places, dtype):
+    rng = np.random.default_rng(5)
+    i = rng.integers(-places, places, count).astype("int32")
+    v = rng.integers(0, 100, count).astype(dtype)
+    leaves = [leaf((None,), a) for a in (dtype, "int32", dtype)]
+    f = make_function(leaves, [ops.scatter_add(*leaves)], single=True)
+    want = np.zeros(places, dtype)
+    np.add.at(want, i, v)
+    for values, at in ((v, i), (v[::-1], i[::-1])):
+        np.testing.assert_array_equal(f(np.zeros(places, dtype), at, values), want)
+    assert f.stats()["kernels"]
+    with pytest.raises(IndexOutOfBounds, match=f"index {places}"):
+        f(np.zeros(places, dtype), np.append(i[1:], np.int32(places)), v)
