@@ -31,8 +31,7 @@ REASONS = (
     ("mod|floor_div", "*", "int64", SUPPOSED + "64-bit quotients have no vectors; ours asks for "
      "0 and the least number besides."),
     ("sort", "*", "*", "NumPy's sorts, called row by row; the rest is one copy beside them."),
-    ("transpose", "*", "*", "The transposed of one row, or of rows of 3 to 32, of an open shape is "
-     "copied by the tiles of a matrix."),
+    ("transpose", "*", "*", "Rows of 3 to 15 bytes are turned one by one."),
     (f"{MOVED}|{PLAIN}|sum*|prod*|mean*|max*|min*", "*", "*", SUPPOSED + "both wait for memory or "
      "for fresh pages: such cells change sides from run to run."),
 )  # fmt: skip

@@ -47,9 +47,7 @@ REFUSED = {
 
 def dtype_of(dims):
     """The dtype a native instruction works in; of a copy, one as wide."""
-    if dims[0] == records.TRANSPOSE:
-        return ("uint32", "uint64")[dims[1]]
-    if dims[0] == records.REPEAT:
+    if dims[0] in COPIES:
         return ("uint8", "uint16", "uint32", "uint64")[dims[1]]
     return ("float32", "float64")[dims[1]]
 

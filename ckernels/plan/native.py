@@ -447,30 +447,29 @@ def repetition(binder, source, target, sizes, strides):
         return None
     if near[-1] not in (0, 1) or far[-1] != 1 or min(far) < 0:
         return None
-    width = (1, 2, 4, 8).index(ITEMSIZE[source.dtype])
-    return copy(binder, source, target, REPEAT, width, sizes, near, far, NS_BYTE * 2**width)
+    ns = NS_BYTE * ITEMSIZE[source.dtype]
+    return copy(binder, source, target, REPEAT, sizes, near, far, ns)
 
 
 def transposition(binder, source, target, sizes, strides):
     """The copy whose rows become columns."""
     near, far = strides
-    if ITEMSIZE[source.dtype] < 4 or not reaches(product(source.shape), LEAST_TRANSPOSED):
+    if not reaches(product(source.shape), LEAST_TRANSPOSED):
         return None
     rows = [k for k in range(len(sizes) - 1) if near[k] == 1]
     if not rows or len(sizes) > 5 or near[-1] == 1 or far[-1] != 1 or min(far) < 0:
         return None
     order = [k for k in range(len(sizes) - 1) if k != rows[0]] + [rows[0], len(sizes) - 1]
     sizes, near, far = ([axis[k] for k in order] for axis in (sizes, near, far))
-    wide = int(ITEMSIZE[source.dtype] == 8)
-    return copy(binder, source, target, TRANSPOSE, wide, sizes, near, far, NS_TURNED)
+    return copy(binder, source, target, TRANSPOSE, sizes, near, far, NS_TURNED)
 
 
-def copy(binder, source, target, op, dtype, sizes, near, far, ns):
+def copy(binder, source, target, op, sizes, near, far, ns):
     """The instruction of a copy; ns: of an element."""
     pad = 5 - len(sizes)
     record = TransposeDims(
         op=op,
-        dtype=dtype,
+        dtype=(1, 2, 4, 8).index(ITEMSIZE[source.dtype]),
         sizes=(*[1] * pad, *sizes),
         near=(*[0] * pad, *near),
         far=(*[0] * pad, *far),

@@ -95,7 +95,7 @@ class TransposeDims(DimsRecord):
 
     FIELDS = (
         "op",
-        "dtype",  # 0 elements of 4 bytes, 1 of 8; repeat: of 1, 2, 4, 8
+        "dtype",  # 0 elements of 1 byte, 1 of 2, 2 of 4, 3 of 8
         "sizes",  # near: strides of the operand, far: of the result
         "near",  # near: strides of the operand, far: of the result
         "far",  # near: strides of the operand, far: of the result

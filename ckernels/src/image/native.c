@@ -81,8 +81,8 @@ static int sane_transposition(const ck_transpose_dims *d)
     for (int k = 0; k < 5; k++)
         if (d->sizes[k] < 0 || !product(&all, d->sizes[k], MOST) || d->far[k] < 0)
             return 0;
-    int repeat = d->op == CK_REPEAT, most = repeat ? 3 : 1;
-    return d->dtype >= 0 && d->dtype <= most && d->far[4] == 1 && (!repeat || (d->near[4] | 1) == 1);
+    return d->dtype >= 0 && d->dtype < 4 && d->far[4] == 1
+           && (d->op == CK_TRANSPOSE || (d->near[4] | 1) == 1);
 }
 
 /* Kinds of elements have their widths; places are counted in the low 31 bits of a word. */
@@ -208,8 +208,7 @@ int ck_native_operand(const void *record, int which, ck_operand *out)
     if (d->op == CK_ORDER)
         return span_of_order(record, which, out);
     if (is_copy(d))
-        return span_of(t->sizes, which ? t->far : t->near, d->op == CK_REPEAT ? 1 << t->dtype : size,
-                       out) ? 1 : -1;
+        return span_of(t->sizes, which ? t->far : t->near, (int64_t)1 << t->dtype, out) ? 1 : -1;
     shape_of(d, which == n->operands ? n->result : n->kinds[which], shape);
     dense(shape, strides);
     const int64_t *given = which == 0 ? d->first : d->second;

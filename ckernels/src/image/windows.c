@@ -129,6 +129,9 @@ ck_clip ck_clip_of(const ck_axis *a, const ck_phase *f, int64_t q)
             few_##REAL(2, x, near, far, n, out, out_near, out_far);                               \
         else if (count == 3)                                                                      \
             few_##REAL(3, x, near, far, n, out, out_near, out_far);                               \
+        else                                                                                      \
+            for (int64_t k = 0; k < count; k++)                                                   \
+                few_##REAL(1, x + k * near, near, far, n, out + k * out_near, out_near, out_far); \
     }                                                                                             \
     static void transpose_##REAL(const REAL *x, int64_t col, int64_t rows, int64_t cols,          \
                                  REAL *out, int64_t ld)                                           \
@@ -137,7 +140,17 @@ ck_clip ck_clip_of(const ck_axis *a, const ck_phase *f, int64_t q)
         squares_##REAL(x, col, r, c, out, ld);                                                    \
         edge_##REAL(cols - c, x + c * col, col, 1, r, out + c, 1, ld);                            \
         edge_##REAL(rows - r, x + r, 1, col, cols, out + r * ld, ld, 1);                          \
+    }                                                                                             \
+    static void copy_##REAL(const REAL *x, int64_t row, int64_t col, int64_t rows, int64_t cols,  \
+                            REAL *out, int64_t ld)                                                \
+    {                                                                                             \
+        if (row == 1)                                                                             \
+            transpose_##REAL(x, col, rows, cols, out, ld);                                        \
+        else                                                                                      \
+            gather_##REAL(x, row, col, rows, cols, out, ld);                                      \
     }
+TRANSPOSE(uint8_t, 16, ck_square_u8)
+TRANSPOSE(uint16_t, 8, ck_square_u16)
 TRANSPOSE(float, 4, ck_square_f32)
 TRANSPOSE(double, 2, ck_square_f64)
 
@@ -154,14 +167,14 @@ void ck_copy_matrix(int64_t size, const void *x, int64_t row, int64_t col, int64
         for (int64_t r = 0; r < rows; r++)
             memcpy((char *)out + r * ld * size, (const char *)x + r * row * size,
                    (size_t)(cols * size));
-    else if (row == 1 && size == 4)
-        transpose_float(x, col, rows, cols, out, ld);
-    else if (row == 1)
-        transpose_double(x, col, rows, cols, out, ld);
+    else if (size == 1)
+        copy_uint8_t(x, row, col, rows, cols, out, ld);
+    else if (size == 2)
+        copy_uint16_t(x, row, col, rows, cols, out, ld);
     else if (size == 4)
-        gather_float(x, row, col, rows, cols, out, ld);
+        copy_float(x, row, col, rows, cols, out, ld);
     else
-        gather_double(x, row, col, rows, cols, out, ld);
+        copy_double(x, row, col, rows, cols, out, ld);
 }
 
 /* One row of an image, columns [first, first + count), to out (count, channels). */

@@ -52,7 +52,7 @@ typedef struct {
    result, whose columns are contiguous. Repeat has columns 0 or 1 apart in the operand. */
 typedef struct {
     int64_t op;
-    int64_t dtype;                      /* 0 elements of 4 bytes, 1 of 8; repeat: of 1, 2, 4, 8 */
+    int64_t dtype;                      /* 0 elements of 1 byte, 1 of 2, 2 of 4, 3 of 8 */
     int64_t sizes[5], near[5], far[5];  /* near: strides of the operand, far: of the result */
     int64_t none[19];                   /* native instructions are of one length */
 } ck_transpose_dims;
