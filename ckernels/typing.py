@@ -60,6 +60,9 @@ class Function(Protocol):
     def timeline(self) -> Any:
         """Which thread did what when in the last call, where it was made with profile=True."""
 
+    def over(self, rows: Iterable[Sequence[Any]], last: bool = False) -> Any:
+        """The results of f(*row) for each row, or the last one alone; a loop in C."""
+
     def profile_table(self) -> Any:
         """What each instruction took, for functions made with `profile=True`."""
 

@@ -66,21 +66,59 @@ class Step:
     """A function whose calls are one compiled function each, by structure and dtypes.
 
     f(*arguments) -> a structure of values. Arguments are structures of arrays, numbers and None.
-    keep: False traces anew at each call, so that Python's side of `f` runs.
+    keep: False traces anew at each call, so that Python's side of `f` runs. may_read: `f` may ask
+    for the values of its arguments, as layers do that look up words; it is then traced at each call
+    with the arrays themselves, and computed by NumPy.
     """
 
-    def __init__(self, f, mode=None, keep=True):
-        self.f, self.mode, self.keep = f, mode, keep
+    def __init__(self, f, mode=None, keep=True, may_read=False):
+        self.f, self.mode, self.keep, self.may_read = f, mode, keep, may_read
         self.traces, self.sizes, self.pinned = {}, {}, 0
+        self.reads = False
         self.lock = locks.rlock()
 
     def __call__(self, *arguments):
-        arrays = []
-        key = _skeleton(arguments, arrays)
+        traced, arrays = self._traced(arguments)
+        return traced(arrays)
+
+    def over(self, calls, last=False):
+        """Results of calls with tuples of arguments in turn; with `last` that of the last alone.
+
+        Calls that one trace serves are a loop in C.
+        """
+        results, rows, serving = [], [], None
+        for call in calls:
+            arrays = []
+            traced = self._known(_skeleton(call, arrays), arrays)
+            if rows and (traced is None or traced is not serving):
+                results, rows = results + serving.over(rows, last), []
+            serving, arrays = (traced, arrays) if traced else self._traced(call)
+            rows.append(arrays)
+        results += serving.over(rows, last) if rows else []
+        return results[-1:] if last else results
+
+    def _known(self, key, arrays):
+        """The trace that serves these arrays, None where there is none yet."""
         for traced in self.traces.get(key, ()):
             if traced.fits(a.shape for a in arrays):
-                return traced(arrays)
-        return self._trace(arguments, arrays, key)(arrays)
+                return traced
+        return None
+
+    def _traced(self, arguments):
+        """(a trace that serves these arguments, the arrays that it is to be given)."""
+        arrays = []
+        key = _skeleton(arguments, arrays)
+        traced = self._known(key, arrays)
+        if traced is None and not self.reads:
+            try:
+                traced = self._trace(arguments, arrays, key)
+            except (CKernelsError, TypeError, ValueError, NotImplementedError):
+                if not self.may_read:
+                    raise
+                self.reads = True
+        if traced is None:
+            return TracedStep(self.f, arguments, (), (), "reference"), ()
+        return traced, arrays
 
     def _trace(self, arguments, arrays, key):
         with self.lock:
@@ -150,14 +188,17 @@ def _open(sizes, array):
 
 
 class TracedStep:
-    """One traced function: placeholders of given shapes, and the compiled function `run`."""
+    """One traced function: placeholders of given shapes, and the compiled function `run`.
+
+    Without arrays the arguments themselves are given to `f`.
+    """
 
     def __init__(self, f, arguments, arrays, shapes, mode, names=None):
         self.shapes = shapes
         names = names or [None] * len(arrays)
         nodes = [placeholder_node(a.dtype.name, s, n) for a, s, n in zip(arrays, shapes, names)]
         values = iter([Symbolic(n) for n in nodes])
-        given = _filled(arguments, values)
+        given = _filled(arguments, values) if nodes else arguments
         with StepScope(collect_losses=True) as scope, tracing():
             result = f(*given)
         leaves = tree.flatten(result)
@@ -181,6 +222,14 @@ class TracedStep:
         )
 
     def __call__(self, arrays):
-        found = iter(self.run(*arrays))
+        return self._packed(self.run(*arrays))
+
+    def over(self, rows, last=False):
+        """Results for several rows of arrays; with `last` a list of that of the last alone."""
+        found = self.run.over(rows, last)
+        return [self._packed(f) for f in ([found] if last else found)]
+
+    def _packed(self, found):
+        found = iter(found)
         leaves = [next(found) if k else leaf for leaf, k in zip(self.leaves, self.kept)]
         return tree.pack_sequence_as(self.result, leaves)

@@ -6,6 +6,7 @@ Variables. It is traced once for all sizes (tracing.py); what it assigns are the
 """
 
 import inspect
+import itertools
 import warnings
 
 import numpy as np
@@ -103,7 +104,7 @@ class Trainer(base_trainer.Trainer):
         step = self._stepper(self.predict_step, STATE[:2])
 
         def run(batches):
-            outputs = [step(batch) for batch in batches]
+            outputs = _over(step, batches)
             if len(outputs) == 1:
                 return outputs[0]
             return tree.map_structure(lambda *each: np.concatenate(each), *outputs)
@@ -112,12 +113,7 @@ class Trainer(base_trainer.Trainer):
         return run
 
     def _last_of(self, step):
-        def run(batches):
-            for batch in batches:
-                logs = step(batch)
-            return logs
-
-        return run
+        return lambda batches: _over(step, batches, last=True)[-1]
 
     def _stepper(self, step, state):
         """`step` as a compiled function; eager where it is asked for and needs no gradients."""
@@ -127,12 +123,13 @@ class Trainer(base_trainer.Trainer):
         if self.run_eagerly and not trains:
             return step
         mode = "reference" if self.run_eagerly else None
-        return Step(step, mode=mode, keep=not self.run_eagerly)
+        may_read = not all(layer.supports_jit for layer in self._flatten_layers())
+        return Step(step, mode=mode, keep=not self.run_eagerly, may_read=may_read)
 
     # ---- loops over data -----------------------------------------------------------------------
 
     def _iterator(self, x, y=None, sample_weight=None, **options):
-        return EpochIterator(
+        return Executions(
             x=x, y=y, sample_weight=sample_weight,
             steps_per_execution=self.steps_per_execution, **options,
         )  # fmt: skip
@@ -332,6 +329,28 @@ class Trainer(base_trainer.Trainer):
         x = tree.map_structure(lambda v: None if v is None else np.asarray(v), x)
         self._build_by((x,))
         return self.make_predict_function()([(x,)])
+
+
+def _over(step, batches, last=False):
+    """A list of what a step gives for each batch; with `last` of the last one alone."""
+    if isinstance(step, Step):
+        return step.over([(batch,) for batch in batches], last)
+    return [step(batch) for batch in batches]
+
+
+class Executions(EpochIterator):
+    """Lists of as many batches as an execution takes; the last list of an epoch may be shorter."""
+
+    def __next__(self):
+        begin, end, iterator = next(self._epoch_iterator)
+        batches = list(itertools.islice(iterator, self.steps_per_execution))
+        short = len(batches) < self.steps_per_execution
+        if short and (self.steps_per_epoch or not self._num_batches):
+            with self.catch_stop_iteration():
+                raise StopIteration
+        if not batches:
+            raise StopIteration
+        return begin, end, batches
 
 
 def _with_state(model, step, names):

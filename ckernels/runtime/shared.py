@@ -16,7 +16,7 @@ updating = locks.rlock()  # interpreted calls that update variables come one aft
 
 PUBLIC = (  # what users have; the rest is the engine's
     "address", "assumptions", "copy", "explain", "inputs", "name", "optimised", "outputs",
-    "profile_table", "source", "stats", "steps", "timeline", "updates",
+    "over", "profile_table", "source", "stats", "steps", "timeline", "updates",
 )  # fmt: skip
 
 
@@ -107,6 +107,20 @@ class Shared:
         from .pages import summary  # start-up
 
         return summary(self)
+
+    def over(self, rows, last=False):
+        """f(*row) for each row of arguments in turn: a list, or with `last` the last result alone.
+
+        The same as calls in a loop; of a compiled function the loop is one in C. An error ends it:
+        what calls before it updated stays updated. None for no rows where the last is asked for.
+        """
+        found = None if last else []
+        for row in rows:
+            if last:
+                found = self(*row)
+            else:
+                found.append(self(*row))
+        return found
 
     def source(self):
         """The generated C; empty where none is generated."""

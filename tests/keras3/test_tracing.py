@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from keras import ops
 
+from ckernels.errors import UsageError
 from ckernels.keras3 import jit, value_and_grad
-from ckernels.keras3.tracing import KEPT
+from ckernels.keras3.tracing import KEPT, Step
 
 
 def kept(step):
@@ -116,3 +117,37 @@ def test_equal_largest_elements_share_the_gradient(axis, keepdims):
     for sign, (value, slope) in ((1, largest(x)), (-1, least(-x))):
         assert value == sign * 3 * x.max(axis).sum()
         np.testing.assert_allclose(slope, 3 * best / best.sum(axis, keepdims=True))
+
+
+class Looked(keras.layers.Layer):
+    """A layer that asks for the values of its input, as those of Keras that look up words do."""
+
+    def __init__(self):
+        super().__init__()
+        self.supports_jit = False
+
+    def call(self, x):
+        return ops.cast([{1: 3, 2: 5}.get(int(v), 0) for v in ops.convert_to_numpy(x)], "float32")
+
+    def compute_output_shape(self, shape):
+        return shape
+
+
+def test_layers_that_look_up_what_they_are_given():
+    x = keras.Input(())
+    model = keras.Model(x, keras.layers.Rescaling(2.0)(Looked()(x)))
+    data = np.array([1, 2, 7, 1, 2], "float32")
+    for size in (2, 5):
+        found = model.predict(data, batch_size=size, verbose=0)
+        np.testing.assert_array_equal(found, [6, 10, 0, 6, 10])
+
+
+def test_values_may_be_asked_for_only_where_a_layer_says_so():
+    def f(x):
+        return x * len(ops.convert_to_numpy(x))
+
+    with pytest.raises(UsageError, match="has no value while a step is traced"):
+        Step(f)(np.ones(3))
+    step = Step(f, may_read=True)
+    np.testing.assert_array_equal(step(np.ones(3)), [3, 3, 3])
+    np.testing.assert_array_equal(step(np.ones(2)), [2, 2])

@@ -1,5 +1,8 @@
 """Training: updates against NumPy by hand, one trace for all sizes, state that callbacks see."""
 
+import itertools
+import warnings
+
 import keras
 import numpy as np
 import pytest
@@ -278,3 +281,87 @@ def test_gradients_of_a_loop_need_room_for_the_turns_it_takes(most):
         assert found == turns
         np.testing.assert_allclose(value, np.sum(x ** (turns + 1)), rtol=1e-5)
         np.testing.assert_allclose(slope, (turns + 1) * x**turns, rtol=1e-5)
+
+
+def fitted(steps, batches=None, **options):
+    """(weights, history, predictions) of a net with draws, metrics and a last batch of 2."""
+    keras.utils.set_random_seed(7)
+    model = keras.Sequential(
+        [keras.Input((3,)), layers.Dense(5, "tanh"), layers.Dropout(0.3), layers.Dense(2)]
+    )
+    model.compile(
+        keras.optimizers.Adam(0.01, **options), "mse", metrics=["mae"], steps_per_execution=steps
+    )
+    if batches is None:
+        data = {"x": X[:18], "y": Y[:18], "batch_size": 4}
+    else:
+        data = {"x": batches, "steps_per_epoch": 5}
+    history = model.fit(**data, epochs=3, verbose=0, validation_data=(X, Y))
+    evaluated = model.evaluate(X, Y, batch_size=4, verbose=0)
+    predicted = model.predict(X[:18], batch_size=4, verbose=0)
+    return model.get_weights(), history.history, evaluated, predicted
+
+
+def assert_same_bits(found, wanted):
+    for a, b in zip(keras.tree.flatten(found), keras.tree.flatten(wanted), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("steps", [2, 3, 5, 50])
+@pytest.mark.parametrize("options", [{}, {"gradient_accumulation_steps": 2}, {"use_ema": True}])
+def test_several_batches_an_execution_are_the_same_bits(steps, options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert_same_bits(fitted(steps, **options), fitted(1, **options))
+
+
+def test_several_batches_of_a_generator():
+    def batches():
+        for i in itertools.count():
+            rows = slice(i % 3 * 5, i % 3 * 5 + 5)
+            yield X[rows], Y[rows]
+
+    wanted = fitted(1, batches())
+    assert_same_bits(fitted(5, batches()), wanted)
+
+
+def test_a_generator_that_ends_within_an_execution():
+    def batches():
+        for i in range(5):
+            yield X[4 * i : 4 * i + 4], Y[4 * i : 4 * i + 4]
+
+    model = linear(steps_per_execution=2)
+    w, b = (v.astype("float64") for v in model.get_weights())
+    w, b, _ = by_hand(w, b, batches())
+    with pytest.warns(UserWarning, match="ran out of data"):
+        model.fit(batches(), verbose=0)
+    np.testing.assert_allclose(model.get_weights()[0], w, rtol=1e-5, atol=1e-6)
+
+
+def test_callbacks_come_once_an_execution():
+    seen = []
+
+    class Watch(keras.callbacks.Callback):
+        def on_train_batch_begin(self, batch, logs=None):
+            seen.append(("begin", batch))
+
+        def on_train_batch_end(self, batch, logs=None):
+            seen.append(("end", batch, int(self.model.optimizer.iterations)))
+
+    model = linear(steps_per_execution=2)
+    model.fit(X, Y, batch_size=4, verbose=0, callbacks=[Watch()])
+    assert seen == [
+        ("begin", 0), ("end", 1, 2), ("begin", 2), ("end", 3, 4), ("begin", 4), ("end", 5, 5),
+    ]  # fmt: skip
+
+
+def test_accumulated_gradients_are_those_of_the_mean():
+    model, other = linear(), linear()
+    other.set_weights(model.get_weights())
+    model.compile(keras.optimizers.SGD(0.1, gradient_accumulation_steps=2), "mse")
+    for i in (0, 8):
+        model.train_on_batch(X[i : i + 8], Y[i : i + 8])
+    other.compile(keras.optimizers.SGD(0.1), "mse")
+    other.train_on_batch(X[:16], Y[:16])
+    for a, b in zip(model.get_weights(), other.get_weights()):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)

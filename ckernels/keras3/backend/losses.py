@@ -171,7 +171,8 @@ def dot_product_attention(
     key, value = (_for_heads(x, query.shape[2]) for x in (key, value))
     wide = result_type(dtype, "float32")
     scale = 1 / np.sqrt(key.shape[-1]) if scale is None else scale
-    logits = cast(einsum("btnh,bsnh->bnts", query, key), wide) * convert_to_tensor(scale, wide)
+    logits = einsum("btnh,bsnh->bnts", *(cast(x, wide) for x in (query, key)))
+    logits = logits * convert_to_tensor(scale, wide)
     if bias is not None:
         logits = cast(logits + convert_to_tensor(bias, dtype), wide)
     if attn_logits_soft_cap is not None:

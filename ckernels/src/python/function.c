@@ -292,6 +292,44 @@ static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
     return result;
 }
 
+/* f(*row) of one row. */
+static PyObject *call_row(PyObject *self, PyObject *row)
+{
+    PyObject *args = PyErr_CheckSignals() ? NULL : PySequence_Tuple(row);
+    PyObject *result = NULL;
+    if (args)
+        result = ck_call(self, ((PyTupleObject *)args)->ob_item, PyTuple_GET_SIZE(args), NULL);
+    Py_XDECREF(args);
+    return result;
+}
+
+/* f(*row) for each row in turn: a list of the results, or the last one alone. */
+static PyObject *function_over(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"rows", "last", NULL};
+    PyObject *given, *row, *found;
+    int last = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|p:over", names, &given, &last))
+        return NULL;
+    PyObject *rows = PyObject_GetIter(given);
+    PyObject *results = last ? Py_NewRef(Py_None) : PyList_New(0);
+    while (rows && results && (row = PyIter_Next(rows))) {
+        found = call_row(self, row);
+        Py_DECREF(row);
+        if (last || !found) {
+            Py_SETREF(results, found);
+            continue;
+        }
+        if (PyList_Append(results, found) < 0)
+            Py_CLEAR(results);
+        Py_DECREF(found);
+    }
+    Py_XDECREF(rows);
+    if (PyErr_Occurred())
+        Py_CLEAR(results);
+    return results;
+}
+
 static PyMethodDef function_methods[] = {
     {"address", (PyCFunction)(void (*)(void))function_address, METH_VARARGS | METH_KEYWORDS,
      "address(signature, *arrays, bound=None): a C function; see CompiledFunction.c_function."},
@@ -300,6 +338,8 @@ static PyMethodDef function_methods[] = {
      "clear(): drop all plans; the next call binds again."},
     {"learn", function_learn, METH_O,
      "learn(class): make plans for its shapes without bind from now on."},
+    {"over", (PyCFunction)(void (*)(void))function_over, METH_VARARGS | METH_KEYWORDS,
+     "over(rows, last=False): a list of f(*row) for each row, or the last result alone."},
     {"profile", function_profile, METH_O,
      "profile(on): count calls and time of every instruction."},
     {"profile_data", function_profile_data, METH_NOARGS,
@@ -334,6 +374,7 @@ static PyType_Slot function_slots[] = {
      "         positional_only=False)\n--\n\n"
      "A compiled function, made by K.function: f(a, b), f([a, b]) or f(x=a, y=b) computes\n"
      "its outputs as new arrays and then applies its updates.\n\n"
+     "  f.over(rows)       a list of f(*row) for each row; last=True: the last result alone\n"
      "  f.steps()          what it does, one line per instruction of the last call\n"
      "  f.explain()        the same with the lines of the program, and why it does no more\n"
      "  f.stats()          what was built: kernels, plans, bytes, seconds in the compiler\n"
