@@ -35,6 +35,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$",
     "abort_on_example_error": True,
     "image_srcset": ["2x"],
+    "matplotlib_animations": (True, "jshtml"),
     "show_signature": False,
     "show_memory": False,
     "min_reported_time": 1e9,
