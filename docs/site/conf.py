@@ -37,6 +37,7 @@ sphinx_gallery_conf = {
     "image_srcset": ["2x"],
     "matplotlib_animations": (True, "jshtml"),
     "show_signature": False,
+    "capture_repr": ("_repr_html_",),
     "show_memory": False,
     "min_reported_time": 1e9,
     "remove_config_comments": True,
