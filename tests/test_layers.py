@@ -189,8 +189,6 @@ def modules_of(path):
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
 def test_a_private_name_stays_in_its_file(path):
     """_name is of one file: what another one needs has a public name there."""
-    if DIALECT in path.parents:
-        return  # its files are Theano's modules: there _name is what Theano does not have
     modules = modules_of(path)
     for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom) and node.level:

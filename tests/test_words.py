@@ -15,7 +15,15 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "ckernels"
 PAGE = (ROOT / "docs" / "rooms.md").read_text()
 GENERATED = {"_loader.py"}
-DIALECT = PACKAGE / "theano"  # its files and classes have Theano's names
+DIALECT = PACKAGE / "theano"
+# Names of Theano's whose words mean something else there.
+THEIRS = {
+    "InvalidValueError",
+    "test_values",
+    "LocalGroupDB",
+    "LocalOptGroup",
+    "WrongValue",
+}
 FILES = sorted(
     p
     for p in PACKAGE.rglob("*")
@@ -61,9 +69,9 @@ def classes(path):
 
 
 def names():
-    """(name, room, file) of all files and classes; in theano they are Theano's."""
+    """(name, room, file) of all files and classes."""
     for path in FILES:
-        if DIALECT in path.parents:
+        if DIALECT / "modules" in path.parents:  # Theano's own modules, which import others
             continue
         if path.name != "__init__.py":
             yield path.stem, room_of(path), path
@@ -92,7 +100,7 @@ def test_every_line_has_its_file():
 def test_names_keep_to_the_glossary():
     known = glossary()
     for name, room, path in names():
-        for word in words(name) & set(known):
+        for word in words(name) & set(known) if name not in THEIRS else ():
             assert room in known[word], (
                 f"{path.relative_to(ROOT)}: {name} has the word {word!r}, which means something "
                 f"else: see the words of docs/rooms.md"
@@ -101,8 +109,8 @@ def test_names_keep_to_the_glossary():
 
 def test_no_two_classes_have_one_name():
     found = defaultdict(set)
-    for name, _, path in names():
-        if name != path.stem and not name.startswith("_"):
+    for name, room, path in names():
+        if room != "theano" and name != path.stem and not name.startswith("_"):
             found[name].add(path.relative_to(ROOT).as_posix())
     assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
 

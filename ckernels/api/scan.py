@@ -80,12 +80,12 @@ def scan(
         raise UsageError(f"scan needs a step function, not {step!r}")
     seqs = [Sequence(k, s) for k, s in enumerate(listed(sequences))]
     infos = [State(k, s) for k, s in enumerate(listed(outputs_info))]
-    steps = _steps(seqs, n_steps)
+    steps = steps_of(seqs, n_steps)
     rows = []
     for seq in seqs:
         for tap, x in seq.rows(go_backwards):
-            rows.append((_cut(x, steps, seq, len(seqs), n_steps), _tap_name(seq.name, tap)))
-    states = [(s.init, s.taps, _tap_name(s.name, -1)) if s.taps else None for s in infos]
+            rows.append((cut_rows(x, steps, seq, len(seqs), n_steps), tap_name(seq.name, tap)))
+    states = [(s.init, s.taps, tap_name(s.name, -1)) if s.taps else None for s in infos]
     made = make_scan(
         step,
         steps,
@@ -104,11 +104,11 @@ def scan(
     return (outputs or ([] if return_list else None)), made.updates
 
 
-def _tap_name(name, tap):
+def tap_name(name, tap):
     return f"{name}[t{tap:+d}]" if name and tap else name and f"{name}[t]"
 
 
-def _steps(seqs, n_steps):
+def steps_of(seqs, n_steps):
     """The number of steps: an int or a scalar node."""
     lengths = [s.length() for s in seqs]
     if n_steps is None:
@@ -128,7 +128,7 @@ def _steps(seqs, n_steps):
     return steps
 
 
-def _cut(rows, steps, seq, count, n_steps):
+def cut_rows(rows, steps, seq, count, n_steps):
     """`rows` without those that no step reads."""
     if rows.shape[0] == steps and steps is not None:
         return rows
@@ -368,9 +368,9 @@ def _fold(what, fn, elems, initializer, name, backwards):
         initializer, rows = rows[0][first], [rows[0][rest]]
     seqs = [Sequence(k, x) for k, x in enumerate(rows)]
     state = State(0, Tensor(node_of(initializer, f"the initializer of {what}")))
-    steps = _steps(seqs, None)
+    steps = steps_of(seqs, None)
     inputs = [
-        (_cut(x, steps, s, len(seqs), None), None) for s in seqs for _, x in s.rows(backwards)
+        (cut_rows(x, steps, s, len(seqs), None), None) for s in seqs for _, x in s.rows(backwards)
     ]
 
     def step(*args):

@@ -1,6 +1,6 @@
 """Scalar ops of users as a row of the engine: applied to each element through their `impl`.
 
-Slow, as Python is; the scalar ops of Theano have rules of their own (rules.py).
+Slow, as Python is; the scalar ops of Theano have rules of their own (meanings.py).
 """
 
 import numpy as np

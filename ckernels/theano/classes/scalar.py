@@ -13,13 +13,13 @@ from ...base.errors import UsageError
 from ...graph.node import constant as constant_node
 from ..base.hooks import hook as _hook
 from ..base.names import elsewhere as _elsewhere
+from ..graph import apply as _gof
 from ..graph.apply import Apply, Constant, Variable, as_string, equal_computations
 from ..graph.type import Type
 from ..handles.sharedvar import shared  # noqa: F401
 from ..handles.type import name_of
 from ..handles.variables import (  # noqa: F401
     Handle,
-    _number,
     as_tensor_variable,
     autocast,
     autocast_float,
@@ -28,10 +28,10 @@ from ..handles.variables import (  # noqa: F401
     wrap,
 )
 from ..user_ops.clinker import CNumber
-from . import rules
+from . import meanings
 from .impls import through_impl
+from .meanings import ComplexError, upcast  # noqa: F401
 from .op import KernelOp, Op
-from .rules import ComplexError, upcast  # noqa: F401
 
 __path__ = []  # modules of Theano below this one: installing.py knows them
 int_types_names = dtypes.SIGNED
@@ -101,7 +101,7 @@ class ScalarVariable(Handle, Variable):
     is_tensor, _as_TensorVariable = False, _as_tensor
 
     def __init__(self, type, owner=None, index=None, name=None):
-        self._type, self.name, self._number = type, name, _number()
+        self._type, self.name, self._number = type, name, _gof.number()
         self.node = placeholder_node(type.dtype, (), name)
         if owner is not None:
             self.owner, self.index = owner, index
@@ -113,7 +113,7 @@ class ScalarConstant(Handle, Constant):
     is_tensor, _as_TensorVariable = False, _as_tensor
 
     def __init__(self, type, data, name=None):
-        self._type, self.name, self._number = type, name, _number()
+        self._type, self.name, self._number = type, name, _gof.number()
         self.data = type.filter(data)
         self.node = constant_node(np.asarray(self.data), type.dtype)
 
@@ -121,7 +121,7 @@ class ScalarConstant(Handle, Constant):
 def wrap_scalar(node):
     """A scalar variable on an engine node without dimensions."""
     made = object.__new__(ScalarVariable)
-    made.node, made._number, made._type = node, _number(), get_scalar_type(node.dtype)
+    made.node, made._number, made._type = node, _gof.number(), get_scalar_type(node.dtype)
     return made
 
 
@@ -274,7 +274,7 @@ class BinaryScalarOp(ScalarOp):
 
 
 class NamedOp(ScalarOp):
-    """A row of rules.py."""
+    """A row of meanings.py."""
 
     rule = None  # of each class its own
 
@@ -283,13 +283,13 @@ class NamedOp(ScalarOp):
         rule = self.rule
         self.nin = (
             1
-            if rule in rules.UNARY
-            else rules.ARITY.get(
+            if rule in meanings.UNARY
+            else meanings.ARITY.get(
                 rule,
                 -1 if rule in ("add", "mul", "maximum", "minimum", "and_", "or_", "xor") else 2,
             )
         )
-        build = rules.build_of(rule)
+        build = meanings.build_of(rule)
         self.nodes = build if output_types_preference is None else self._preferring(build)
 
     def _preferring(self, build):
@@ -297,7 +297,7 @@ class NamedOp(ScalarOp):
 
         def preferred(*nodes):
             (kind,) = self.output_types([get_scalar_type(n.dtype) for n in nodes])
-            return rules.cast_to(build(*nodes), kind.dtype)
+            return meanings.cast_to(build(*nodes), kind.dtype)
 
         return preferred
 
@@ -321,7 +321,7 @@ _named_ops = {}
 def _named(rule, preference=None, name=None):
     found = _named_ops.get(rule)
     if found is None:
-        row = rules.UNARY.get(rule) or rules.SEVERAL[rule]
+        row = meanings.UNARY.get(rule) or meanings.SEVERAL[rule]
         kind = type(row[0], (NamedOp,), {"__module__": __name__, "rule": rule})
         found = _named_ops[rule] = kind()
         globals().setdefault(row[0], kind)
@@ -336,7 +336,7 @@ class Cast(UnaryScalarOp):
         self.output_types_preference = specific_out(self.o_type)
 
     def nodes(self, x):
-        return rules.cast_to(x, self.o_type.dtype)
+        return meanings.cast_to(x, self.o_type.dtype)
 
     def __reduce__(self):
         return Cast, (self.o_type.dtype,)
@@ -363,7 +363,7 @@ class Composite(ScalarOp):
     def nodes(self, *nodes):
         from ...graph.walk import rebuild
 
-        casts = [rules.cast_to(n, x.dtype) for n, x in zip(nodes, self.inputs)]
+        casts = [meanings.cast_to(n, x.dtype) for n, x in zip(nodes, self.inputs)]
         return rebuild(
             [o.node for o in self.outputs], {x.node: n for x, n in zip(self.inputs, casts)}
         )[0]
@@ -482,11 +482,11 @@ complexs, complexs64, complexs128 = map(_several, ("complex128", "complex64", "c
 
 
 def __getattr__(name):
-    if name in rules.UNARY or name in rules.SEVERAL:
+    if name in meanings.UNARY or name in meanings.SEVERAL:
         return _named(name)
     if name.startswith("convert_to_"):
         return Cast(name[len("convert_to_") :])
-    for table in (rules.UNARY, rules.SEVERAL):
+    for table in (meanings.UNARY, meanings.SEVERAL):
         for rule, row in table.items():
             if row[0] == name:
                 return type(_named(rule))

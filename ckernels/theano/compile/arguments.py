@@ -13,7 +13,7 @@ from ..classes.scalar import Scalar
 from ..handles.type import TensorType
 
 
-class Rules(Spec):
+class SpecOfTheano(Spec):
     """The engine's description of a function, with Theano's conversion of arguments."""
 
     types = ()  # a TensorType for each input

@@ -19,7 +19,7 @@ from .branches import callable_of
 from .pickled import reduced
 
 
-class Values:
+class Contents:
     """`f.value` and `f[...]`: values of inputs and states, by name, variable or position."""
 
     def __init__(self, function):
@@ -42,7 +42,7 @@ class Values:
         return True
 
 
-class Containers(Values):
+class Containers(Contents):
     """`f.container`: the places of the values."""
 
     def __getitem__(self, key):
@@ -182,7 +182,7 @@ class Function:
     def _shared(self):
         return [v for v in inputs(self.lowered.written) if isinstance(v, SharedVariable)]
 
-    value = property(lambda self: Values(self), doc="Values of inputs and states.")
+    value = property(lambda self: Contents(self), doc="Contents of inputs and states.")
     container = property(lambda self: Containers(self), doc="Places of values.")
 
     def __getitem__(self, key):

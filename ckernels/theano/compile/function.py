@@ -1,6 +1,6 @@
 """theano.function: what it takes, checked, and made a callable of the engine.
 
-`function` sorts out inputs, updates and givens; `lowering.py` closes the graph; `callable.py` is
+`function` sorts out inputs, updates and givens; `closing.py` closes the graph; `callable.py` is
 the object a user calls. Inputs with an update or without a place in calls become hidden shared
 variables.
 """
@@ -25,8 +25,8 @@ from ..handles.variables import Handle, as_tensor_variable
 from ..user_ops.perform import Performed
 from .branches import callable_of
 from .callable import InplaceFunction, StateFunction, kind_of
+from .closing import Lowered
 from .io import In, SymbolicInput, SymbolicOutput
-from .lowering import Lowered
 from .mode import get_mode
 
 
@@ -333,7 +333,10 @@ def replacement(old, new, strict=True):
 
 
 def _compiled(asked, mode, no_default_updates, name, on_unused, profile, accept_inplace):
-    from .arguments import Rules, type_of_input  # start-up: the runtime, which a graph needs not
+    from .arguments import (  # start-up: the runtime, which a graph needs not
+        SpecOfTheano,
+        type_of_input,
+    )
 
     states, visible, replace, updates = _states(asked)
     if not isinstance(no_default_updates, (bool, list)):
@@ -365,7 +368,7 @@ def _compiled(asked, mode, no_default_updates, name, on_unused, profile, accept_
         if one.name is not None:
             keywords[one.name] = None if one.name in keywords else k
     way = mode.engine() if hasattr(mode, "engine") else "compiled"
-    spec = Rules.made(
+    spec = SpecOfTheano.made(
         types,
         [i.strict for i in visible],
         downcasts,

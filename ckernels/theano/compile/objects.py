@@ -18,7 +18,7 @@ from ..handles.sharedvar import SharedVariable
 from ..handles.variables import wrap
 from ..user_ops.perform import is_opaque, way_of
 from .callable import Function, Keywords
-from .lowering import mentioned_by, report_unused, rewritten
+from .closing import mentioned_by, report_unused, rewritten
 
 
 def is_tensor(v):

@@ -4,8 +4,8 @@ import sys
 
 from ...base.errors import UsageError
 from ..base.names import absent_of as _absent_of
+from ..classes.meanings import SYMBOLS
 from ..classes.op import KernelOp
-from ..classes.rules import SYMBOLS
 from ..graph.apply import Apply, Constant, Variable
 
 # --- debugprint -------------------------------------------------------------------------------

@@ -19,8 +19,8 @@ from ...graph.walk import rebuild, toposort
 from ..base.config import config
 from ..base.exceptions import DisconnectedInputError, NullTypeGradError, RefusedError
 from ..base.names import absent_of as _absent_of
+from ..classes.meanings import DISCRETE
 from ..classes.op import KernelOp, PureOp, apply_op
-from ..classes.rules import DISCRETE
 from ..classes.special import null
 from ..graph.apply import Constant, Variable, ancestors, apply_order
 from ..graph.type import DisconnectedType, NullType

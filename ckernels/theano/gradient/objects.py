@@ -139,9 +139,9 @@ def _tensor(x):
 
 def with_numbers(data, like):
     """The sparse variable with the places of `like` and the numbers `data`."""
-    from ..sparse.functions import _apply  # start-up
+    from ..sparse.functions import applied  # start-up
 
-    return _apply("AtPlaces", lambda g, x: x.with_data(g), data, like)
+    return applied("AtPlaces", lambda g, x: x.with_data(g), data, like)
 
 
 def at_places(g, like):

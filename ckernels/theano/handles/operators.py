@@ -7,7 +7,7 @@ import numpy as np
 
 from ...base.errors import ArgumentError, UsageError
 from ..base.hooks import hook
-from ..classes.rules import UNARY
+from ..classes.meanings import UNARY
 
 
 def _in(file, name):

@@ -20,7 +20,7 @@ from ..base.utils import add_tag_trace
 from ..graph import apply as gof
 from ..graph.type import generic
 from .type import TensorType
-from .variables import Handle, _number, as_tensor_variable
+from .variables import Handle, as_tensor_variable
 
 __all__ = ["SharedVariable", "TensorSharedVariable", "ScalarSharedVariable", "shared",
            "shared_constructor", "Container", "generic_constructor"]  # fmt: skip
@@ -158,7 +158,7 @@ class TensorSharedVariable(Handle, SharedVariable, StoredVariable):
     Container, typed = Container, True  # the class of its container, and whether that has a type
 
     def __init__(self, name, type, value, strict, allow_downcast=None, container=None):
-        self._type, self.name, self._number = type, name, _number()
+        self._type, self.name, self._number = type, name, gof.number()
         if container is None:
             array = type.filter(value, strict=strict, allow_downcast=allow_downcast)
             container = Container(

@@ -16,7 +16,7 @@ from ...base.errors import ArgumentError, UsageError
 from ..base.config import config
 from ..base.exceptions import MissingInputError, RefusedError
 from ..base.names import absent_of as _absent_of
-from ..classes.rules import upcast
+from ..classes.meanings import upcast
 from ..graph.apply import Variable
 from ..graph.walks import handle_of, known_handles, replayed
 from ..handles.sharedvar import SharedVariable, TensorSharedVariable
@@ -157,7 +157,7 @@ class _Scan:
             raise ArgumentError(
                 "scan cannot tell how many steps to take: pass n_steps or a sequence to run over"
             )
-        return own._steps(self.seqs, n_steps)
+        return own.steps_of(self.seqs, n_steps)
 
     def rows(self, n_steps=None):
         found = []
@@ -165,15 +165,15 @@ class _Scan:
             for tap, x in seq.rows(self.go_backwards):
                 found.append(
                     (
-                        own._cut(x, self.steps, seq, len(self.seqs), n_steps),
-                        own._tap_name(seq.name, tap),
+                        own.cut_rows(x, self.steps, seq, len(self.seqs), n_steps),
+                        own.tap_name(seq.name, tap),
                     )
                 )
         return found
 
     def run(self, strict, return_list, options):
         states = [
-            (s.init, s.taps, own._tap_name(s.name, -1)) if s.taps else None for s in self.states
+            (s.init, s.taps, own.tap_name(s.name, -1)) if s.taps else None for s in self.states
         ]
         others = [x for x in self.others if isinstance(x, Handle)]
         self.strict = strict
@@ -215,7 +215,7 @@ class _Scan:
         for x in self.everything():
             if isinstance(x, TensorSharedVariable) and x.node is v.node:
                 return x
-        return _shared_on(v)
+        return shared_on(v)
 
     def everything(self):
         from ..graph.apply import ancestors
@@ -340,7 +340,7 @@ def _update(v, new):
     return update_of(v, new)
 
 
-def _shared_on(v):
+def shared_on(v):
     """A facade's variable on the store of one of K."""
     from ..handles.sharedvar import Container
     from ..handles.type import TensorType

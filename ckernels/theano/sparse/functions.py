@@ -185,7 +185,7 @@ class SparseVariable(SparseTensor, Variable):
     def clone(self):
         return self.type(self.name)
 
-    shape = property(lambda self: _apply("shape", SparseTensor.shape.fget, self))
+    shape = property(lambda self: applied("shape", SparseTensor.shape.fget, self))
     broadcastable = (False, False)
     __add__, __radd__ = _operator("add"), _operator("add", True)
     __sub__, __rsub__ = _operator("sub"), _operator("sub", True)
@@ -313,9 +313,12 @@ _register_hook("sparse_shared", sparse_constructor)
 # ---- variables ---------------------------------------------------------------------------------
 
 
-def _is_sparse_variable(x):
+def is_sparse_variable(x):
     """Whether `x` is a sparse variable; NotImplementedError for what is no matrix."""
     return isinstance(x, SparseTensor)
+
+
+_is_sparse_variable = is_sparse_variable  # Theano's name
 
 
 def as_sparse_variable(x, name=None):
@@ -483,7 +486,7 @@ def _symbolic(x):
     return isinstance(x, (Variable, Tensor, SparseTensor, np.ndarray)) or scipy_sparse().issparse(x)
 
 
-def _apply(name, build, *args, **options):
+def applied(name, build, *args, **options):
     """The variable, or variables, of a function of K on arguments."""
     inputs = [x for x in args if _symbolic(x)]
     slots = tuple(None if _symbolic(x) else (x,) for x in args)
@@ -497,7 +500,7 @@ def _function(name, build=None):
     build = build or getattr(own, name)
 
     def function(*args, **kwargs):
-        return _apply(name, build, *args, **kwargs)
+        return applied(name, build, *args, **kwargs)
 
     function.__name__, function.__doc__ = name, build.__doc__
     return function
@@ -523,12 +526,12 @@ def dot(x, y):
     """The product of two matrices, at least one of them sparse; dense."""
     if not any(isinstance(v, SparseTensor) or scipy_sparse().issparse(v) for v in (x, y)):
         raise UsageError("one factor of sparse.dot is a sparse matrix; tensor.dot takes dense ones")
-    return _apply("dot", own.dot, x, y)
+    return applied("dot", own.dot, x, y)
 
 
 def dense_from_sparse(x):
     """A sparse matrix as a dense one."""
-    return _apply("dense_from_sparse", own.dense_from_sparse, as_sparse_variable(x))
+    return applied("dense_from_sparse", own.dense_from_sparse, as_sparse_variable(x))
 
 
 def CSM(format):  # noqa: N802 (Theano's name)
@@ -552,7 +555,7 @@ class SparseFromDense:
 def _stacked(name):
     def function(blocks, format=None, dtype=None):
         build = getattr(own, name)
-        return _apply(name, lambda *b: build(list(b), format, dtype), *map(as_sparse, blocks))
+        return applied(name, lambda *b: build(list(b), format, dtype), *map(as_sparse, blocks))
 
     function.__name__, function.__doc__ = name, getattr(own, name).__doc__
     return function
@@ -568,7 +571,7 @@ def by_data(targets, differentiate):
     """
     found = differentiate([t.data if isinstance(t, SparseVariable) else t for t in targets])
     return [
-        _apply("AtPlaces", lambda g, x: x.with_data(g), g, t)
+        applied("AtPlaces", lambda g, x: x.with_data(g), g, t)
         if isinstance(t, SparseVariable) and isinstance(g, Tensor)
         else g
         for t, g in zip(targets, found)

@@ -7,8 +7,8 @@ from ...base.errors import ArgumentError, NotSupported, UsageError
 from ...graph.node import constant as constant_node
 from ..base.config import config
 from ..base.exceptions import RefusedError
+from ..classes.meanings import DISCRETE, upcast
 from ..classes.op import KernelOp
-from ..classes.rules import DISCRETE, upcast
 from ..handles.type import name_of
 from ..handles.variables import Handle, as_tensor_variable, constant
 from .shaping import as_shape

@@ -1,19 +1,19 @@
-"""Elemwise: the elementwise operations of theano.tensor, one object for each row of rules.py.
+"""Elemwise: the elementwise operations of theano.tensor, one object for each row of meanings.py.
 
 `exp` and `add` are Elemwise objects of scalar ops, as in Theano; a call makes a variable. Dtypes
-and the rows themselves are in rules.py, the scalar ops in ../scalar.py.
+and the rows themselves are in meanings.py, the scalar ops in ../scalar.py.
 """
 
 from ...base.errors import ArgumentError, CKernelsError, UsageError
-from ..classes import rules
+from ..classes import meanings
 from ..classes.op import KernelOp
 from ..handles.variables import as_tensor_variable
 
 __all__ = ["Elemwise", "DimShuffle", "cast", "round", "iround", "fill", "allclose", "isclose",
            "sign", "inverse", "conjugate", "divide", "floor_div", "where", "bitwise_and",
            "bitwise_or", "bitwise_xor", "bitwise_not", "div_proxy", "power", "divmod", "square",
-           "ceil_intdiv", "mod_check", "default", "abs_sqr", *rules.UNARY,
-           *rules.SEVERAL]  # fmt: skip
+           "ceil_intdiv", "mod_check", "default", "abs_sqr", *meanings.UNARY,
+           *meanings.SEVERAL]  # fmt: skip
 
 
 class Elemwise(KernelOp):
@@ -55,13 +55,15 @@ def _typed_as(build, place):
 
     def typed(*nodes):
         found = build(*nodes)
-        if rules.dtypes.is_complex(found.dtype) and not rules.dtypes.is_complex(nodes[place].dtype):
+        if meanings.dtypes.is_complex(found.dtype) and not meanings.dtypes.is_complex(
+            nodes[place].dtype
+        ):
             raise UsageError(f"{found.dtype} cannot overwrite {nodes[place].dtype}")
         if found.shape != nodes[place].shape and found.ndim == nodes[place].ndim:
             for a, b in zip(found.shape, nodes[place].shape):
                 if b == 1 and a != 1:
                     raise ArgumentError("an operand that is repeated cannot be overwritten")
-        return rules.ops.cast(found, nodes[place].dtype)
+        return meanings.ops.cast(found, nodes[place].dtype)
 
     return typed
 
@@ -69,7 +71,7 @@ def _typed_as(build, place):
 def _make():
     from ..classes import scalar
 
-    for name in (*rules.UNARY, *rules.SEVERAL):
+    for name in (*meanings.UNARY, *meanings.SEVERAL):
         globals()[name] = Elemwise(getattr(scalar, SCALAR.get(name, name)))
 
 
@@ -77,7 +79,7 @@ SCALAR = {"abs_": "abs_", "tensor_copy": "identity"}
 
 
 def __getattr__(name):
-    if name in rules.UNARY or name in rules.SEVERAL:
+    if name in meanings.UNARY or name in meanings.SEVERAL:
         _make()
         return globals()[name]
     raise AttributeError(name)
@@ -162,7 +164,7 @@ class Cast(KernelOp):
     """Elements in another dtype."""
 
     def __init__(self, dtype):
-        self.build, self.attrs, self.name = rules.cast_to, {"dtype": dtype}, f"Cast{{{dtype}}}"
+        self.build, self.attrs, self.name = meanings.cast_to, {"dtype": dtype}, f"Cast{{{dtype}}}"
 
     @property
     def scalar_op(self):
@@ -226,8 +228,8 @@ def isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
 def _isclose(a, b, rtol, atol, equal_nan):
     from ... import ops
 
-    a, b = rules._common(a, b)
-    if rules.dtypes.is_discrete(a.dtype):
+    a, b = meanings.common(a, b)
+    if meanings.dtypes.is_discrete(a.dtype):
         a, b = ops.cast(a, "float64"), ops.cast(b, "float64")
     return ops.isclose(a, b, rtol, atol, equal_nan)
 
@@ -257,7 +259,7 @@ def _are_whole(x, y):
     from ..base.config import config
     from ..classes.scalar import IntegerDivisionError
 
-    whole = x.dtype in rules.DISCRETE and y.dtype in rules.DISCRETE
+    whole = x.dtype in meanings.DISCRETE and y.dtype in meanings.DISCRETE
     if whole and config.int_division == "raise":
         raise IntegerDivisionError(
             f"{x.dtype} / {y.dtype} with int_division='raise': write // or true_div"

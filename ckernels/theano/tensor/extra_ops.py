@@ -7,8 +7,8 @@ from ...base.errors import ArgumentError, UsageError
 from ...graph.node import constant as constant_node
 from ..base.config import config
 from ..base.names import absent_of as _absent_of
+from ..classes.meanings import DISCRETE
 from ..classes.op import KernelOp, Op
-from ..classes.rules import DISCRETE
 from ..graph.apply import Apply
 from ..handles.type import TensorType
 from ..handles.variables import Handle, as_tensor_variable

@@ -116,7 +116,7 @@ def _alike(a, b):
             "number of dimensions"
         )
     if a.dtype != b.dtype:
-        from ..classes.rules import upcast
+        from ..classes.meanings import upcast
 
         wide = upcast(a.dtype, b.dtype)
         if not (hasattr(a, "data") or hasattr(b, "data")):

@@ -11,8 +11,8 @@ from ...base.dtypes import is_complex
 from ...base.errors import ArgumentError, IndexOutOfBounds, UsageError
 from ..base.exceptions import RefusedError
 from ..base.names import absent_of as _absent_of
+from ..classes.meanings import DISCRETE
 from ..classes.op import KernelOp
-from ..classes.rules import DISCRETE
 from ..handles.variables import Handle, as_tensor_variable, constant, holds_variables
 
 __all__ = [

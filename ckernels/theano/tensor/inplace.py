@@ -4,7 +4,7 @@
 accept_inplace=True whose output is such an op of an input writes to the array it is called with.
 """
 
-from ..classes import rules
+from ..classes import meanings
 from . import elementwise
 
 _OWN = {"abs__inplace": "abs_", "int_div_inplace": "int_div", "transpose_inplace": None}
@@ -18,7 +18,7 @@ def __getattr__(name):
     base = _OWN.get(name) or name.removesuffix("_inplace")
     if name.endswith("_inplace"):
         for found in (base, base + "_"):
-            if found in rules.UNARY or found in rules.SEVERAL:
+            if found in meanings.UNARY or found in meanings.SEVERAL:
                 plain = getattr(elementwise, found)
                 made = elementwise.Elemwise(plain.scalar_op, {0: 0}, name)
                 return globals().setdefault(name, made)

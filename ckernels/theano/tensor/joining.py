@@ -6,8 +6,8 @@ from ... import ops
 from ...base import dtypes
 from ...base.errors import ArgumentError, CKernelsError, IndexOutOfBounds, ShapeError, UsageError
 from ..base.exceptions import NotScalarConstantError
+from ..classes.meanings import DISCRETE, upcast
 from ..classes.op import KernelOp
-from ..classes.rules import DISCRETE, upcast
 from ..handles.variables import Handle, as_tensor_variable, constant
 from .elementwise import eq, ge, gt, lt, switch
 

@@ -6,8 +6,8 @@ from ... import ops
 from ...base.errors import ArgumentError, NotSupported
 from ..base.exceptions import RefusedError
 from ..base.names import absent_of as _absent_of
+from ..classes.meanings import floats, upcast
 from ..classes.op import KernelOp, Op
-from ..classes.rules import floats, upcast
 from ..graph.apply import Apply
 from ..handles.type import TensorType
 from ..handles.variables import as_tensor_variable

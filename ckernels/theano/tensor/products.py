@@ -5,8 +5,8 @@ import numpy as np
 from ... import ops
 from ...base.errors import ArgumentError, UsageError
 from ..base.names import absent_of as _absent_of
+from ..classes.meanings import upcast
 from ..classes.op import KernelOp
-from ..classes.rules import upcast
 from ..handles.variables import as_tensor_variable
 
 __all__ = ["Dot", "dot", "tensordot", "outer", "batched_dot", "batched_tensordot", "trace",

@@ -17,12 +17,13 @@ from ...runtime.state import Store
 from ..base.config import config
 from ..base.hooks import register_hook
 from ..base.names import absent_of as _absent_of
+from ..classes.meanings import upcast
 from ..classes.op import Op
-from ..classes.rules import upcast
+from ..graph import apply as _gof
 from ..graph.apply import Apply
 from ..graph.type import Type
 from ..handles.sharedvar import Container, TensorSharedVariable
-from ..handles.variables import _number, as_tensor_variable, wrap
+from ..handles.variables import as_tensor_variable, wrap
 from .elementwise import maximum
 
 WORDS = 628
@@ -107,7 +108,7 @@ class RandomStateSharedVariable(TensorSharedVariable):
     Container, typed = _StateContainer, False
 
     def __init__(self, name, type, value, strict, allow_downcast=None, container=None):
-        self._type, self.name, self._number = type, name, _number()
+        self._type, self.name, self._number = type, name, _gof.number()
         if container is None:
             container = _StateContainer(None, None, False, None, name, None, Store(packed(value)))
         self.container, self.store = container, container.store

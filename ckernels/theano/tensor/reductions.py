@@ -12,8 +12,8 @@ from ... import ops
 from ...base import dtypes
 from ...base.errors import ArgumentError, NotSupported, UsageError
 from ...graph.node import constant as constant_node
+from ..classes.meanings import DISCRETE, floats, upcast
 from ..classes.op import KernelOp
-from ..classes.rules import DISCRETE, floats, upcast
 from ..graph.apply import Constant
 from ..handles.variables import Handle, as_tensor_variable
 
@@ -236,7 +236,7 @@ def _complex_extremum(build, x, axis):
 
     Where one has a part that is NaN, both parts of the result are.
     """
-    from ..classes.rules import complex_
+    from ..classes.meanings import complex_
 
     axis = tuple(range(x.ndim)) if axis is None else axis
     real, imag = ops.real(x), ops.imag(x)

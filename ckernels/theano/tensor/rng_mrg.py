@@ -13,8 +13,8 @@ from ...api.randomstreams import RandomStreams, guess_n_streams  # noqa: F401
 from ...ops.mrg import STREAM, SUBSTREAM, ahead
 from ..base.config import config
 from ..base.names import absent_of as _absent_of
+from ..classes.meanings import upcast
 from ..classes.op import KernelOp
-from ..classes.rules import upcast
 from ..gradient.functions import undefined_grad
 from ..graph.apply import Constant
 from ..graph.walks import handle_of
@@ -68,9 +68,9 @@ class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
 
     def pretty_return(self, node_rstate, new_rstate, sample, size, nstreams):
         """Note a draw: `sample` gets the attributes rstate and update."""
-        from ..scan.functions import _shared_on
+        from ..scan.functions import shared_on
 
-        state = _shared_on(node_rstate)
+        state = shared_on(node_rstate)
         state.name = "rstate"
         memo = {**(self.given or {}), state.node.uid: state}
         new, drawn = handle_of(new_rstate.node, memo), handle_of(sample.node, memo)

@@ -11,8 +11,8 @@ from ...ops.decompose import eye_like
 from ...ops.systems import mirrored
 from ..base.exceptions import RefusedError
 from ..base.names import absent_of as _absent_of
+from ..classes.meanings import floats, upcast
 from ..classes.op import KernelOp
-from ..classes.rules import floats, upcast
 from ..handles.constants import NoneConst
 from ..handles.variables import as_tensor_variable
 

@@ -6,8 +6,8 @@ from ... import ops
 from ...base.errors import ArgumentError, IndexOutOfBounds, UsageError
 from ...graph.node import constant as node_of
 from ..base.names import absent_of as _absent_of
+from ..classes.meanings import DISCRETE
 from ..classes.op import KernelOp
-from ..classes.rules import DISCRETE
 from ..graph.apply import Constant
 from ..handles.type import name_of
 from ..handles.variables import as_tensor_variable

@@ -12,8 +12,8 @@ from ....base.errors import ArgumentError, UsageError
 from ...base.config import config
 from ...base.names import absent_of as _absent_of
 from ...base.signatures import like as _like
+from ...classes.meanings import upcast
 from ...classes.op import KernelOp
-from ...classes.rules import upcast
 from ...graph.apply import Constant
 from ...handles.variables import Handle, as_tensor_variable
 from ...images import nnet as own
@@ -31,7 +31,7 @@ from ...images.convshapes import (  # noqa: F401
 )
 
 
-def _hint(shape):
+def hint_of(shape):
     """A shape of ints and None."""
     if shape is None:
         return None
@@ -89,13 +89,13 @@ def _common(nodes):
     return [ops.cast(n, dtype) for n in nodes]
 
 
-def _apply(name, function, tensors, **options):
+def applied_to(name, function, tensors, **options):
     return KernelOp(_convolution, name, function=function, options=tuple(sorted(options.items())))(
         *tensors
     )
 
 
-def _images(x, ndim, what):
+def images_of(x, ndim, what):
     x = as_tensor_variable(x)
     if x.ndim != ndim:
         raise UsageError(f"{what} must be {ndim}D tensor, got {x.ndim} dimensions")
@@ -111,7 +111,7 @@ def _asserted(x, shape, what):
     from ..elementwise import eq
     from ..raise_op import Assert
 
-    x, known = as_tensor_variable(x), _hint(shape)
+    x, known = as_tensor_variable(x), hint_of(shape)
     conditions = [eq(x.shape[k], s) for k, s in enumerate(known) if s is not None]
     return Assert(f"{what} of a convolution should have the shape {known}")(x, *conditions)
 
@@ -146,16 +146,16 @@ def _conv(
     unshared=False,
 ):
     border_mode, subsample, dilation = _checked(n, border_mode, subsample, filter_dilation)
-    x = _images(input, n + 2, "img")
-    w = _images(filters, 2 * n + 2 if unshared else n + 2, "kern")
+    x = images_of(input, n + 2, "img")
+    w = images_of(filters, 2 * n + 2 if unshared else n + 2, "kern")
     if not unshared:
         x = _asserted(x, input_shape, "the input")
         w = _asserted(w, filter_shape, "the filters")
     else:  # their sizes lay out the products, so the graph has to know them
         x, w = _sized_as(x, input_shape), _sized_as(w, filter_shape)
     options = {
-        "input_shape": _hint(input_shape),
-        "filter_shape": _hint(filter_shape),
+        "input_shape": hint_of(input_shape),
+        "filter_shape": hint_of(filter_shape),
         "border_mode": border_mode,
         "subsample": subsample,
         "filter_flip": bool(filter_flip),
@@ -174,7 +174,7 @@ def _conv(
 
 def _sized_as(x, shape):
     """`x`, of which the graph knows the sizes that `shape` tells; each call checks them."""
-    known = _hint(shape)
+    known = hint_of(shape)
     if known is None or None in known or len(known) != x.ndim:
         return x
     from ..shaping import specify_shape
@@ -209,12 +209,12 @@ def conv3d(input, filters, **how):
 @_like(own.causal_conv1d)
 def causal_conv1d(input, filters, filter_shape, input_shape, **how):
     """Sequences convolved so that no output sees later inputs."""
-    return _apply(
+    return applied_to(
         "causal_conv1d",
         "causal_conv1d",
-        (_images(input, 3, "input"), as_tensor_variable(filters)),
-        filter_shape=_hint(filter_shape),
-        input_shape=_hint(input_shape),
+        (images_of(input, 3, "input"), as_tensor_variable(filters)),
+        filter_shape=hint_of(filter_shape),
+        input_shape=hint_of(input_shape),
         **{k: bool(v) if k in ("filter_flip", "unshared") else int(v) for k, v in how.items()},
     )
 
@@ -242,7 +242,7 @@ def _sized(x, y, *sizes, function, where, target, options):
     return getattr(own, function)(Tensor(x), Tensor(y), **{where: full}, **dict(options)).node
 
 
-def _target(shape, n):
+def target_of(shape, n):
     """(shape with "?" for scalar variables, these variables)."""
     if isinstance(shape, Handle):
         from ..shaping import as_shape
@@ -277,14 +277,14 @@ def _grad(
     **hints,
 ):
     border_mode, subsample, dilation = _checked(n, border_mode, subsample, filter_dilation)
-    target, scalars = _target(shape, n)
+    target, scalars = target_of(shape, n)
     options = {
         "border_mode": border_mode,
         "subsample": subsample,
         "filter_flip": bool(filter_flip),
         "filter_dilation": dilation,
         "num_groups": int(num_groups),
-        **{k: _hint(v) for k, v in hints.items()},
+        **{k: hint_of(v) for k, v in hints.items()},
     }
     if unshared:
         options["unshared"] = True
@@ -294,7 +294,7 @@ def _grad(
         image, kernel = shapes.get("input_shape"), shapes.get("filter_shape")
         top = None
         if image is not None and kernel is not None:
-            given = _hint(image), _hint(kernel), border_mode, subsample, dilation
+            given = hint_of(image), hint_of(kernel), border_mode, subsample, dilation
             top = get_conv_output_shape(*given)
         if kind == "inputs":
             x, y = _asserted(x, top, "the gradient"), _asserted(y, kernel, "the filters")
@@ -547,7 +547,7 @@ def bilinear_upsampling(
     input, ratio=None, frac_ratio=None, batch_size=None, num_input_channels=None, use_1D_kernel=True
 ):  # noqa: N803
     """Images enlarged by bilinear interpolation."""
-    return _apply(
+    return applied_to(
         "bilinear_upsampling",
         "bilinear_upsampling",
         (as_tensor_variable(input),),
@@ -559,7 +559,7 @@ def bilinear_upsampling(
 
 def frac_bilinear_upsampling(input, frac_ratio):
     """Images enlarged by a fraction."""
-    return _apply(
+    return applied_to(
         "frac_bilinear_upsampling",
         "frac_bilinear_upsampling",
         (as_tensor_variable(input),),

@@ -4,17 +4,17 @@ import numpy as np
 
 from ....base.errors import NotSupported
 from ...base.names import absent_of as _absent_of
-from .abstract_conv import _apply, _hint, _images
+from .abstract_conv import applied_to, hint_of, images_of
 
 
 def conv3d(signals, filters, signals_shape=None, filters_shape=None, border_mode="valid"):
     """Movies convolved with filters; see compat.nnet.conv3d2d."""
-    return _apply(
+    return applied_to(
         "conv3d2d",
         "conv3d2d",
-        (_images(signals, 5, "signals"), _images(filters, 5, "filters")),
-        signals_shape=_hint(signals_shape),
-        filters_shape=_hint(filters_shape),
+        (images_of(signals, 5, "signals"), images_of(filters, 5, "filters")),
+        signals_shape=hint_of(signals_shape),
+        filters_shape=hint_of(filters_shape),
         border_mode=border_mode,
     )
 

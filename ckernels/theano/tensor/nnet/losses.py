@@ -6,8 +6,8 @@ from .... import ops
 from ....base.errors import ArgumentError, IndexOutOfBounds, UsageError
 from ....graph.node import make
 from ....graph.op import Op as Row
+from ...classes.meanings import floats, upcast
 from ...classes.op import KernelOp
-from ...classes.rules import floats, upcast
 from ...handles.variables import as_tensor_variable
 from ..creation import arange, zeros
 from ..elementwise import cast, log

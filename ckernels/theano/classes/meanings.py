@@ -55,7 +55,7 @@ def folded(build):
     return many
 
 
-def _common(*nodes):
+def common(*nodes):
     if len({n.dtype for n in nodes}) == 1:
         return nodes
     dtype = upcast(*(n.dtype for n in nodes))
@@ -65,13 +65,13 @@ def _common(*nodes):
 def sub(x, y):
     if x.dtype == "bool" and y.dtype == "bool":
         raise UsageError("bools have no difference: write a ^ b for where they differ")
-    return ops.sub(*_common(x, y))
+    return ops.sub(*common(x, y))
 
 
 def true_div(x, y):
     if dtypes.is_discrete(x.dtype) and dtypes.is_discrete(y.dtype):
         x, y = ops.cast(x, config.floatX), ops.cast(y, config.floatX)
-    return ops.true_div(*_common(x, y))
+    return ops.true_div(*common(x, y))
 
 
 def _whole(x, y):
@@ -79,7 +79,7 @@ def _whole(x, y):
         raise ComplexError(
             f"no remainder (%) of {x.dtype} by {y.dtype}: complex numbers have none, as in NumPy"
         )
-    x, y = _common(x, y)
+    x, y = common(x, y)
     return (ops.cast(x, "int8"), ops.cast(y, "int8")) if x.dtype == "bool" else (x, y)
 
 
@@ -126,7 +126,7 @@ def ordered(build):
     """`build` of two operands; complex numbers are ordered by real, then imaginary parts."""
 
     def two(x, y):
-        x, y = _common(x, y)
+        x, y = common(x, y)
         if dtypes.is_complex(x.dtype):
             return _complex_order(build, x, y)
         return build(x, y)
@@ -155,7 +155,7 @@ def bits(build):
             if not dtypes.is_discrete(n.dtype):
                 raise UsageError(f"bitwise operations take bools and integers, not {n.dtype}")
         for n in nodes[1:]:
-            total = build(*_common(total, n))
+            total = build(*common(total, n))
         return total
 
     return two
@@ -224,12 +224,12 @@ def second(a, b):
 
 
 def switch(c, a, b):
-    a, b = _common(a, b)
+    a, b = common(a, b)
     return ops.where(c, a, b)
 
 
 def clip(x, low, high):
-    x, low, high = _common(x, low, high)
+    x, low, high = common(x, low, high)
     if dtypes.is_complex(x.dtype):
         raise UsageError("clip: complex numbers have no order")
     # Bounds the wrong way round: the lower one wins, as `x < min ? min : x > max ? max : x` has it.
@@ -243,7 +243,7 @@ def arithmetic(build):
     def two(x, y):
         if x.dtype == y.dtype and x.dtype in dtypes.FLOATS:  # nothing to promote: 20 us less
             return make(row, (x, y))
-        return build(*_common(x, y))
+        return build(*common(x, y))
 
     return two
 
@@ -259,7 +259,7 @@ def floated(build, real_only=True):
         if real_only and name in COMPLEX and dtypes.is_complex(nodes[0].dtype):
             return _special(COMPLEX[name], nodes[0])
         nodes = [floats(n, not real_only) for n in nodes]
-        return build(*(_common(*nodes) if len(nodes) > 1 else nodes))
+        return build(*(common(*nodes) if len(nodes) > 1 else nodes))
 
     return function
 
@@ -271,7 +271,7 @@ COMPLEX = {"exp2": "exp2", "expm1": "expm1", "log2": "log2", "log10": "log10", "
 
 
 def arctan2(y, x):
-    return ops.atan2(*_common(floats(y, False), floats(x, False)))
+    return ops.atan2(*common(floats(y, False), floats(x, False)))
 
 
 def imag(x):
@@ -323,7 +323,7 @@ def complex_(x, y):
 
 
 def complex_from_polar(r, theta):
-    r, theta = _common(floats(r, False), floats(theta, False))
+    r, theta = common(floats(r, False), floats(theta, False))
     return complex_(ops.mul(r, ops.cos(theta)), ops.mul(r, ops.sin(theta)))
 
 
@@ -375,8 +375,8 @@ SEVERAL = {
     "maximum": ("Maximum", folded(ordered(ops.maximum))),
     "minimum": ("Minimum", folded(ordered(ops.minimum))),
     "lt": ("LT", ordered(ops.lt)), "gt": ("GT", ordered(ops.gt)), "le": ("LE", ordered(ops.le)),
-    "ge": ("GE", ordered(ops.ge)), "eq": ("EQ", lambda x, y: ops.eq(*_common(x, y))),
-    "neq": ("NEQ", lambda x, y: ops.ne(*_common(x, y))),
+    "ge": ("GE", ordered(ops.ge)), "eq": ("EQ", lambda x, y: ops.eq(*common(x, y))),
+    "neq": ("NEQ", lambda x, y: ops.ne(*common(x, y))),
     "and_": ("AND", bits(ops.bit_and)), "or_": ("OR", bits(ops.bit_or)),
     "xor": ("XOR", bits(ops.bit_xor)), "arctan2": ("ArcTan2", arctan2),
     "second": ("Second", second),
