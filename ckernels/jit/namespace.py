@@ -5,6 +5,7 @@ does not, so the name `np` of a traced function is a Namespace, in which they ma
 """
 
 import builtins
+import functools
 import math
 import operator
 import sys
@@ -86,10 +87,13 @@ class Namespace:
             self.__dict__[name] = getattr(self, "_" + name.replace("any", "").replace(
                 "contiguous", "").replace("fortran", ""))  # fmt: skip
         self.__dict__["random"] = Forbidden("np.random")
+        for name, axis in (("r_", 0), ("c_", -1)):
+            self.__dict__[name] = Joined(trace, name, axis)
         self.__dict__["ndarray"] = ArrayClass(trace)
 
     def __getattr__(self, name):
-        return getattr(np, name)
+        found = getattr(np, name)
+        return of_lists(self.trace, found) if found in OF_ARRAYS else found
 
     def __setattr__(self, name, value):
         raise NotSupported(f"np.{name} is assigned in a traced function")
@@ -103,6 +107,44 @@ class Namespace:
 
     def _asarray(self, a, dtype=None, order=None, **options):
         return self.trace.array(a, dtype)
+
+
+# functions of one array that NumPy does not dispatch for a list of traced numbers
+OF_ARRAYS = (np.diag, np.sum, np.prod, np.max, np.min, np.amax, np.amin, np.mean, np.std, np.var,
+             np.median, np.any, np.all, np.argmax, np.argmin, np.sort, np.argsort, np.cumsum,
+             np.cumprod, np.ptp, np.average, np.diff, np.round, np.clip, np.ravel, np.reshape,
+             np.transpose, np.squeeze, np.flip)  # fmt: skip
+
+
+def of_lists(trace, function):
+    """A function of NumPy for which a list or tuple of traced values is an array."""
+
+    @functools.wraps(function)
+    def called(*args, **kwargs):
+        if args and type(args[0]) in (list, tuple) and trace.inside_of(args[0]):
+            args = (trace.array(args[0]), *args[1:])
+        return function(*args, **kwargs)
+
+    return called
+
+
+class Joined:
+    """np.r_ or np.c_ as a traced function sees it: parts with traced values are concatenated."""
+
+    def __init__(self, trace, name, axis):
+        self.trace, self.name, self.axis = trace, name, axis
+
+    def __getitem__(self, key):
+        parts = key if isinstance(key, tuple) else (key,)
+        if not self.trace.inside_of(parts):
+            return getattr(np, self.name)[key]
+        if any(isinstance(p, (str, slice)) for p in parts):
+            raise NotSupported(f"np.{self.name} of ranges, or with words")
+        values = [self.trace.array(p) for p in parts]
+        if max(v.ndim for v in values) > 1:
+            raise NotSupported(f"np.{self.name} of what are no vectors")
+        values = [np.atleast_1d(v) for v in values]
+        return np.concatenate([v[:, None] for v in values] if self.axis else values, self.axis)
 
 
 class ArrayClass:

@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import ops
 from ..graph.shapes import axis_of
-from ..ops.shape import sized
+from ..ops.shape import sized, times
 from . import rows
 from .promote import supported
 from .value import ArrayValue, store
@@ -276,15 +276,39 @@ def fill_diagonal(a, val, wrap=False):
 
 
 def putmask(a, mask, values):
-    if np.ndim(values) and np.shape(values) != np.shape(a):
-        a.owner.refuse("putmask with values that are taken again and again")
-    copyto(a, a.owner.array(values).astype(a.dtype), where=mask)
+    """np.putmask: where the mask is true the value at the same place of the values, repeated."""
+    values = taken_for(a, values)
+    if values.ndim and np.shape(values) != np.shape(a):
+        size = times(*sized(a.read()))
+        values = in_turn(a, values, ops.arange(0, size, 1, "int64"))
+    copyto(a, values, where=mask)
 
 
 def place(arr, mask, vals):
-    if np.size(vals) != 1:
-        arr.owner.refuse("place with several values")
-    putmask(arr, mask, np.ravel(vals)[0])
+    """np.place: where the mask is true the values one after the other, again and again."""
+    mask = ops.cast(arr.owner.array(mask).read(), "bool")
+    values = taken_for(arr, vals)
+    if values.ndim:
+        before = ops.cumsum(ops.cast(ops.flatten(mask), "int64"), 0)
+        values = in_turn(arr, values, ops.maximum(ops.sub(before, 1), 0))
+    copyto(arr, values, where=arr.fresh(ops.reshape(mask, sized(arr.read()))))
+
+
+def taken_for(a, values):
+    """The values that masks put into `a`, in its dtype: of arrays NumPy takes those that fit."""
+    array = isinstance(values, np.ndarray) or isinstance(values, ArrayValue) and not values.scalar
+    if array and not np.can_cast(values.dtype, a.dtype, "safe"):
+        raise TypeError(f"Cannot cast array data from {values.dtype!r} to {a.dtype!r}")
+    return a.owner.array(values).astype(a.dtype)
+
+
+def in_turn(a, values, turns):
+    """An array in the shape of `a` of the values that have a turn, the first one after the last."""
+    flat = ops.flatten(values.read())
+    if flat.shape[0] in (0, None):
+        a.owner.refuse("no values, or an unknown number of them, to be repeated")
+    taken = ops.take(flat, ops.mod(turns, flat.shape[0]), 0)
+    return a.fresh(ops.reshape(taken, sized(a.read())))
 
 
 def put(a, ind, v, mode="raise"):

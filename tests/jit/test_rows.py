@@ -9,6 +9,7 @@ import ckernels as ck
 from .beside import check
 
 RNG = np.random.default_rng(2)
+V = RNG.normal(size=15).round(1)
 A, TIES = RNG.normal(size=(12, 10)), RNG.integers(0, 4, (15, 40)).astype("float64")
 PLACES = RNG.integers(0, 12, 40)
 
@@ -40,7 +41,48 @@ def around(x):
     return [np.pad(x, ((2, 1), (0, 3)), mode=m) for m in ("edge", "reflect", "symmetric", "wrap")]
 
 
+def in_turn(x, mask, values):
+    np.place(x, mask, values)
+    y = x * 2
+    np.putmask(y, mask, values)
+    np.place(y, y > 1, [1.5, 2.5])
+    np.putmask(y, y < 0, 3)
+    return y
+
+
+def joined(x):
+    changes = np.r_[True, x[1:] != x[:-1], False]
+    return changes, np.c_[x, x * 2, x], np.r_[x[0], 3.0], np.r_[0:3], np.c_[np.ones(2), np.ones(2)]
+
+
+def lists(x):
+    corner = np.diag([1.0, 1.0, x[0]])
+    return corner, np.sum([x[0], x[1]]), np.max((x[0], 3, x[1])), np.sort([x[2], 0.0]), np.mean(x)
+
+
+def numbered(a, b):
+    product = np.einsum(a, [0, 1], b, [1, 2], [2, 0])
+    return product, np.einsum(a, [0, 1], b, [1, 2]), np.einsum(a, [..., 3], [3, ...])
+
+
+def capon(x):
+    cov = x @ np.conj(x.T) + 0.1 * np.eye(len(x))
+    return np.linalg.inv(cov), np.linalg.solve(cov, x[:, 0]), np.kron(x[:2], x[0].real)
+
+
+def without_nan(x):
+    x[2:5, 3] = np.nan
+    x[:, 4] = np.nan
+    shown = x > -1
+    return (np.nanvar(x, axis=1, ddof=2), np.nanstd(x, 0, where=shown), np.nanvar(x, keepdims=True),
+            np.nanvar(x[:, 4:], axis=0), np.nanstd(x[:2], axis=0, ddof=2, dtype="float32"),
+            np.nanvar(x > 0, axis=1))  # fmt: skip
+
+
 @pytest.mark.parametrize("program, arguments", [
+    (in_turn, [A, A > 0, np.arange(7.0)]), (in_turn, [A.T, A.T > 9, np.arange(3.0)]),
+    (joined, [V]), (lists, [V]), (numbered, [A, A.T]), (capon, [A + 1j * A[::-1]]),
+    (capon, [(A - 2j * A[:, ::-1]).astype("complex64")[:9]]), (without_nan, [A]),
     (drawdown, [A]), (stores, [A, PLACES, RNG.normal(size=40)]), (pieces, [A, np.array([1, 4, 9])]),
     (orders, [TIES]), (orders, [TIES.astype("int8")]), (around, [A]), (around, [A.T]),
 ], ids=lambda x: getattr(x, "__name__", ""))  # fmt: skip
@@ -69,6 +111,15 @@ def test_what_a_call_decides_otherwise_is_numpys():
     assert list(jitted.report()["numpy"]) == ["a call failed: ArgumentCheckError"]
     wide = check(lambda x: np.pad(x[9:], 5, mode="reflect"), A, traced=None)
     assert wide.report()["numpy"]
+
+
+def test_values_in_turn_that_do_not_fit_are_an_error():
+    placed = ck.jit(lambda x, v: np.place(x, x == 0, v))
+    with pytest.raises(TypeError, match="Cannot cast array data"):
+        placed(np.zeros(20, "int32"), np.arange(2))
+    x = np.zeros(20, "int32")
+    ck.jit(lambda x: np.place(x, x == 0, [7, 8]))(x)
+    assert x.tolist() == [7, 8] * 10
 
 
 def test_stores_that_would_round_are_numpys():

@@ -23,6 +23,7 @@ def run(function, *args):
 
 @pytest.mark.parametrize("function, args", [
     (np.putmask, (X > 0, 7)), (np.putmask, (X > 0, X * 2)), (np.place, (X < 0, [0.5])),
+    (np.place, (X > 0, [1, 2])), (np.putmask, (X > 0, [1.0, 2.0])), (np.place, (X < -99, [1, 2])),
     (np.put, ([0, -1], 9.0)), (np.put, ([1, 2], [3.0, 4.0])), (np.fill_diagonal, (8.0,)),
     (np.put_along_axis, (np.array([[0], [2]]), 5.0, 1)), (np.copyto, (1.5,)),
 ])  # fmt: skip
@@ -42,8 +43,8 @@ def test_piecewise_is_numpys(functions):
 
 
 def test_what_needs_values_is_refused():
-    for function, args in ((np.put, ([0], [1.0, 2.0])), (np.place, (X > 0, [1, 2])),
-                           (np.putmask, (X > 0, [1.0, 2.0]))):  # fmt: skip
+    for function, args in ((np.put, ([0], [1.0, 2.0])), (np.place, (X > 0, [])),
+                           (np.putmask, (X > 0, []))):  # fmt: skip
         with pytest.raises(NotSupported):
             run(function, *args)
     with pytest.raises(ValueError):

@@ -296,7 +296,7 @@ EXAMPLES = {
     ],
     "extremum_of_joined": [
         C(lambda x: ops.max(ops.concatenate([whole(x), whole(x) * 2], 0)), 5),
-        C(lambda x: ops.min(ops.concatenate([whole(x)[:, :1], -whole(x), whole(x)], 1), (0, 1)), 3, 4),
+        C(lambda x: ops.min(ops.concatenate([whole(x)[:, :1], -whole(x)], 1), (0, 1)), 3, 4),
     ],
     "sum_of_product": [
         C(lambda x: ops.sum(3 * x, 1), 2, 3),

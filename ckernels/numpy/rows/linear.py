@@ -1,5 +1,6 @@
 """Rows of products and of linear algebra."""
 
+import operator
 from functools import lru_cache
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from ... import ops
 from ...base import dtypes
 from ...base.errors import NotSupported
+from ...ops.shape import sized, times
 from .arranging import common_nodes
 from .base import newer, node_of, outer, row, ufunc
 from .reductions import largest, total
@@ -59,20 +61,20 @@ def trace(rule, a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
 @row(np.kron)
 def kron(rule, a, b):
     a, b = common_nodes(rule, (node_of(a, rule), node_of(b, rule)))
-    if None in a.shape + b.shape:
-        raise NotSupported("kron of unknown sizes")
     ndim = max(a.ndim, b.ndim)
     a, b = (ops.expand(x, tuple(range(ndim - x.ndim))) for x in (a, b))
     wide = ops.mul(ops.expand(a, tuple(range(1, 2 * ndim, 2))),
                    ops.expand(b, tuple(range(0, 2 * ndim, 2))))  # fmt: skip
-    return ops.reshape(wide, [m * n for m, n in zip(a.shape, b.shape)])
+    return ops.reshape(wide, [times(m, n) for m, n in zip(sized(a), sized(b))])
 
 
 @row(np.einsum)
 def einsum(rule, subscripts, *operands, out=None, optimize=False, **kwargs):
     """By products over all letters, which one sum ends; two matrices by a product of matrices."""
-    if kwargs or not isinstance(subscripts, str):
-        raise NotSupported("einsum with lists of axes or options")
+    if kwargs:
+        raise NotSupported("einsum with options")
+    if not isinstance(subscripts, str):
+        subscripts, operands = _lettered((subscripts, *operands))
     nodes = common_nodes(rule, [node_of(x, rule) for x in operands])
     left, arrow, result = subscripts.replace(" ", "").partition("->")
     terms = left.split(",")
@@ -96,6 +98,19 @@ def einsum(rule, subscripts, *operands, out=None, optimize=False, **kwargs):
     term = "".join(c for c in terms[0] if c in result)
     node = ops.cast(node, nodes[0].dtype)
     return ops.transpose(node, [term.index(c) for c in result]) if term != result else node
+
+
+def _lettered(given):
+    """(subscripts, operands) of einsum(a, [0, 1], b, [1, 2], [0, 2])."""
+    operands, terms = list(given[0 : len(given) - 1 : 2]), list(given[1::2])
+    result = given[-1] if len(given) % 2 else None
+    terms += [] if result is None else [result]
+    numbers = [[i if i is Ellipsis else operator.index(i) for i in t] for t in terms]
+    if any(i is not Ellipsis and not 0 <= i < 26 for t in numbers for i in t):
+        raise NotSupported("einsum with axes of more than 26 numbers")
+    text = ["".join("..." if i is Ellipsis else chr(97 + i) for i in t) for t in numbers]
+    arrow = "" if result is None else "->" + text.pop()
+    return ",".join(text) + arrow, operands
 
 
 MORE = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -178,11 +193,12 @@ def _multiplied(s, a, t, b, letters, summed):
 # --- np.linalg --------------------------------------------------------------------------------
 
 
-def _floats(rule, *values):
+def _floats(rule, *values, analytic=False):
+    """Operands of LAPACK; analytic: of a function that has a derivative of complex numbers too."""
     nodes = [node_of(v, rule) for v in values]
     kinds = [np.dtype("float64") if dtypes.is_discrete(n.dtype) else np.dtype(n.dtype)
              for n in nodes]  # fmt: skip
-    if any(k.kind == "c" or k.itemsize == 2 for k in kinds):
+    if any(k.kind == "c" and not analytic or k.itemsize == 2 for k in kinds):
         raise NotSupported("linear algebra of complex or short numbers")
     common = rule.common(kinds)
     return [ops.cast(n, common) for n in nodes]
@@ -190,7 +206,7 @@ def _floats(rule, *values):
 
 @row(np.linalg.solve)
 def solve(rule, a, b):
-    a, b = _floats(rule, a, b)
+    a, b = _floats(rule, a, b, analytic=True)
     if b.ndim != 1 and b.ndim != a.ndim:
         raise NotSupported("solve with matrices of other dimensions")
     return ops.solve(a, b)
@@ -198,7 +214,7 @@ def solve(rule, a, b):
 
 @row(np.linalg.inv)
 def inverse(rule, a):
-    return ops.inverse(*_floats(rule, a))
+    return ops.inverse(*_floats(rule, a, analytic=True))
 
 
 @row(np.linalg.det)

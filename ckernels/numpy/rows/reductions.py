@@ -87,7 +87,7 @@ def mean(rule, a, axis=None, dtype=None, out=None, keepdims=NONE, *, where=NONE)
     return ops.true_div(ops.sum(ops.where(mask, x, 0), axis, keep), count)
 
 
-def _spread(rule, a, axis, dtype, ddof, keepdims, where, correction):
+def spread(rule, a, axis, dtype, ddof, keepdims, where, correction):
     x = _for_mean(rule, a, dtype)
     ddof = ddof if correction is NONE else correction
     axes, keep = axes_of(axis, x.ndim), _plain(keepdims, False)
@@ -111,13 +111,13 @@ def _spread(rule, a, axis, dtype, ddof, keepdims, where, correction):
 @row(np.var)
 def var(rule, a, axis=None, dtype=None, out=None, ddof=0, keepdims=NONE, *, where=NONE,
         mean=NONE, correction=NONE):  # fmt: skip
-    return _spread(rule, a, axis, dtype, ddof, keepdims, where, correction)
+    return spread(rule, a, axis, dtype, ddof, keepdims, where, correction)
 
 
 @row(np.std)
 def std(rule, a, axis=None, dtype=None, out=None, ddof=0, keepdims=NONE, *, where=NONE,
         mean=NONE, correction=NONE):  # fmt: skip
-    return ops.sqrt(_spread(rule, a, axis, dtype, ddof, keepdims, where, correction))
+    return ops.sqrt(spread(rule, a, axis, dtype, ddof, keepdims, where, correction))
 
 
 @row(np.ptp)

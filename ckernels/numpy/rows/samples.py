@@ -10,6 +10,7 @@ from ...graph.shapes import axes_of
 from ...ops.quantiles import METHODS
 from .base import node_of, row, typed
 from .filling import linspace
+from .reductions import spread
 
 NONE = np._NoValue
 
@@ -118,21 +119,19 @@ def nanmedian(rule, a, axis=None, out=None, overwrite_input=False, keepdims=NONE
 
 
 def _nan_spread(rule, a, axis, dtype, ddof, keepdims, where, correction):
-    if where is not NONE or dtype is not None:
-        raise NotSupported("nanvar and nanstd with where= or a dtype")
+    """The variance of what is no NaN; NaN where it is of no more elements than `ddof`."""
     x = node_of(a, rule)
-    if dtypes.is_complex(x.dtype):
-        raise NotSupported("the variance of complex numbers")
-    x = ops.cast(x, rule.mean(np.dtype(x.dtype)))
-    axes, ddof = axes_of(axis, x.ndim), ddof if correction is NONE else correction
+    if not dtypes.is_float(x.dtype):
+        return spread(rule, x, axis, dtype, ddof, keepdims, where, correction)
     there = ops.logical_not(ops.isnan(x))
-    count = ops.cast(ops.sum(ops.cast(there, "int64"), axes, True), x.dtype)
-    mean = ops.true_div(ops.sum(ops.where(there, x, 0), axes, True), count)
-    squares = ops.square(ops.where(there, ops.sub(x, mean), 0))
-    room = ops.sub(count, typed(float(ddof), x.dtype))
-    found = ops.true_div(ops.sum(squares, axes, True), room)
-    found = ops.where(ops.gt(room, 0), found, ops.full_like(found, np.nan))
-    return found if _plain(keepdims, False) else ops.squeeze(found, axes)
+    if _plain(where, True) is not True:
+        there = ops.logical_and(
+            there, ops.broadcast_like(ops.cast(node_of(where, rule), "bool"), x)
+        )
+    found = spread(rule, x, axis, dtype, ddof, keepdims, there, correction)
+    count = ops.sum(ops.cast(there, "int64"), axes_of(axis, x.ndim), _plain(keepdims, False))
+    few = ops.le(count, ddof if correction is NONE else correction)
+    return ops.where(few, ops.full_like(found, np.nan), found)
 
 
 @row(np.nanvar)
