@@ -437,8 +437,11 @@ def clone_get_equiv(inputs, outputs, copy_inputs=True, copy_orphans=True, memo=N
     return memo
 
 
-def apply_order(outputs, stop=()):
-    """The Apply nodes that `outputs` need, inputs first, not going behind the ids in `stop`."""
+def apply_order(outputs, stop=(), last_first=False):
+    """The Apply nodes that `outputs` need, inputs first, not going behind the ids in `stop`.
+
+    last_first: of an op's inputs the last is computed first.
+    """
     order, done = [], set()
     stack = [
         (v.owner, False)
@@ -454,7 +457,7 @@ def apply_order(outputs, stop=()):
             order.append(node)
             continue
         stack.append((node, True))
-        for v in reversed(node.inputs):
+        for v in node.inputs if last_first else reversed(node.inputs):
             if id(v) not in stop and v.owner is not None and id(v.owner) not in done:
                 stack.append((v.owner, False))
     return order
@@ -463,35 +466,37 @@ def apply_order(outputs, stop=()):
 def general_toposort(
     outputs, deps, debug_print=False, compute_deps_cache=None, deps_cache=None, clients=None
 ):
-    """What `deps` leads to from `outputs`, those it depends on first."""
-    order, done, stack = [], set(), [(x, False) for x in reversed(list(outputs))]
-    open_ = set()
-    while stack:
-        x, ready = stack.pop()
-        if x in done:
-            continue
-        if ready:
-            done.add(x)
-            open_.discard(x)
-            order.append(x)
-            continue
-        if x in open_:
-            raise ArgumentError("graph contains cycles")
-        open_.add(x)
-        stack.append((x, True))
-        for d in reversed(list(deps(x) or ())):
-            if clients is not None:
-                clients.setdefault(d, []).append(x)
-            if d in open_:
-                raise ArgumentError("graph contains cycles")
-            if d not in done:
-                stack.append((d, False))
+    """What `deps` leads to from `outputs`, those it depends on first, in Theano's order."""
+    held = {} if deps_cache is None else deps_cache
+
+    def expand(x):
+        if x not in held:
+            found = (deps or compute_deps_cache)(x)
+            held[x] = list(found) if found else found
+        return held[x]
+
+    reachable, users = stack_search(deque(outputs), expand, "dfs", True)
+    if clients is not None:
+        clients.update(users)
+    missing = {x: len({id(d) for d in held[x] or ()}) for x in reachable}
+    order = []
+    todo = deque(x for x in reachable if not missing[x])
+    while todo:
+        x = todo.popleft()
+        order.append(x)
+        for user in dict.fromkeys(users.get(x, ())):
+            missing[user] -= 1
+            if not missing[user]:
+                todo.append(user)
+    if len(order) != len(reachable):
+        raise ArgumentError("graph contains cycles")
     return order
 
 
 def io_toposort(inputs, outputs, orderings=None, clients=None):
-    """The Apply nodes between inputs and outputs, in an order in which they can be computed."""
-    return apply_order(outputs, {id(v) for v in inputs})
+    """The Apply nodes between inputs and outputs, in Theano's order: of an op's inputs the last is
+    computed first."""
+    return apply_order(outputs, {id(v) for v in inputs}, True)
 
 
 def sort_apply_nodes(inputs, outputs, cmps):

@@ -80,11 +80,14 @@ def derived(handle, memo):
             found = Apply.made(base.attrs["op"].op, inputs, outputs)
         elif base.op.name in SHOWN:
             held = [handle, *(memo[n.uid] for n in nodes if n.uid in memo)]
-            found = Apply.made(SHOWN[base.op.name](base, held), inputs, outputs)
+            op = SHOWN[base.op.name](base, held)
+            found = Apply.made(op, inputs, op.shown_outputs(outputs, inputs))
         else:
             found = Apply.made(hook("node_op")(base.op, base.attrs), inputs, outputs)
         memo["apply", base.uid] = found
-    elif found.outputs[index] is not handle:
+    if found.outputs[index].node is not node:  # the op makes more, of which the handle is a part
+        return found.op.part(found.outputs[index], handle)
+    if found.outputs[index] is not handle:
         return Apply.made(
             found.op,
             found.inputs,

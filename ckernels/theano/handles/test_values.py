@@ -37,11 +37,11 @@ def _known(v):
 
 def fill(v):
     """Compute the test value of what the engine alone has the graph of: a gradient, a loop."""
-    if hasattr(v.tag, "test_value") or v.owner is None or not isinstance(v.owner.op, NodeOp):
+    if hasattr(v.tag, "test_value") or v.owner is None:
         return
     for apply in apply_order([v]):
         if (
-            isinstance(apply.op, NodeOp)
+            (isinstance(apply.op, NodeOp) or apply is v.owner)
             and not all(map(_known, apply.outputs))
             and all(map(_known, apply.inputs))
         ):

@@ -1,19 +1,35 @@
 """The op that results of scan are made by, as programs look into it: Theano's scan_op.Scan.
 
-Its step is there as the user's function wrote it. Scans that the engine made, of gradients, have
-the class without a step.
+Its step is there as the user's function wrote it. As in Theano a state comes out with its first
+values before its rows, and what scan returns is cut from that; the engine does not compute it so.
+Scans that the engine made, of gradients, have the class without a step.
 """
 
+from ... import ops
 from ...base.errors import UsageError
+from ...graph.op import REGISTRY
+from ...ops.scan import ScanSignature
 from ..base.names import absent_of as _absent_of
 from ..classes.op import NodeOp
 from ..graph import walks
+from ..graph.apply import Apply
+from ..handles.variables import wrap
+from ..tensor.indexing import Index, Subtensor
 
 
 class Scan(NodeOp):
     """A loop: `inputs` and `outputs` are the step's variables, n_* count what it goes over."""
 
     call = None  # the call of scan that made it
+    whole = False  # whether states come out with their first values: the engine's do not
+
+    def __eq__(self, other):
+        return super().__eq__(other) and self.whole == other.whole
+
+    __hash__ = NodeOp.__hash__
+
+    def __reduce__(self):
+        return _again, (self.op.name, self.attrs, self.whole)
 
     def _of(self, name):
         if self.call is None:
@@ -69,13 +85,50 @@ class Scan(NodeOp):
         names = "n_seqs n_sit_sot n_mit_sot n_nit_sot n_mit_mot n_shared_outs as_while".split()
         return {name: getattr(self, name) for name in names}
 
+    def __str__(self):
+        kind = "do_while" if self.attrs["until"] else "for"
+        return f"{kind}{{cpu,{self.attrs.get('name') or 'scan_fn'}}}"
+
+    def wholes(self, nodes, inputs):
+        """The nodes of the outputs with the first values of states before their rows."""
+        if not self.whole:
+            return list(nodes)
+        found = list(nodes)
+        for k, init in enumerate(ScanSignature(self.attrs, inputs).inits):
+            if k not in self.attrs["states"]:  # those are shared variables
+                found[k] = ops.concatenate([init, nodes[k]], 0)
+        return found
+
+    def nodes(self, inputs):
+        """The nodes of the outputs on other input nodes."""
+        return self.wholes(super().nodes(inputs), inputs)
+
+    def shown_outputs(self, outputs, inputs):
+        """`outputs`, the engine's, as this op has them."""
+        nodes = [x.node for x in outputs]
+        wholes = self.wholes(nodes, [x.node for x in inputs])
+        return [x if n is w else wrap(w) for x, n, w in zip(outputs, nodes, wholes)]
+
+    def part(self, whole, handle):
+        """The Apply that cuts `handle`, the rows of a state, from the output `whole`."""
+        first = -min(self.attrs["taps"][whole.index])
+        op = Subtensor(Index(slice(first, None)).template)
+        return Apply.made(op, [whole], [handle])
+
 
 def _shown(base, handles):
     """The Scan on a node of the engine; `handles`: what is known of its outputs."""
     op = Scan(base.op, base.attrs)
     loops = [h._loop[0] for h in handles if hasattr(h, "_loop")]
     if loops:
-        op.call = loops[0]
+        op.call, op.whole = loops[0], not base.attrs["until"]
+    return op
+
+
+def _again(name, attrs, whole):
+    """A Scan out of a pickle: without its call."""
+    op = Scan(REGISTRY[name], attrs)
+    op.whole = whole
     return op
 
 

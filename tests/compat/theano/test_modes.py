@@ -92,7 +92,7 @@ def test_monitors_of_loops_and_choices():
         [X, k], y, updates=updates, mode=MonitorMode(lambda i, node, fn: names.append(str(node.op)))
     )
     assert f([1.0], 3).tolist() == [8.0]
-    assert "scan" in names and "log" not in names
+    assert "for{cpu,scan_fn}" in names and "log" not in names
 
 
 @pytest.mark.parametrize(

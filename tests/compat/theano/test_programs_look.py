@@ -1,6 +1,7 @@
 """What programs look into or import by name: ops of convolutions, scans and sparse matrices,
 DebugMode's findings, files, storage that two variables share."""
 
+import pickle
 import zipfile
 
 import numpy as np
@@ -184,6 +185,62 @@ def test_the_op_of_a_scan_shows_its_step():
                 op.inputs  # noqa: B018
 
 
+def test_states_of_a_scan_are_cut_from_a_whole_that_begins_with_their_first_values():
+    x, start = T.dmatrix("x"), T.dmatrix("start")
+    (sums, twice), _ = theano.scan(
+        lambda row, a, b: [a + b + row, row * 2],
+        sequences=x,
+        outputs_info=[{"initial": start, "taps": [-2, -1]}, None],
+    )
+    assert isinstance(sums.owner.op, T.subtensor.Subtensor)
+    assert isinstance(twice.owner.op, Scan)  # nothing comes before its rows
+    whole = sums.owner.inputs[0]
+    assert isinstance(whole.owner.op, Scan) and str(whole.owner.op) == "for{cpu,scan_fn}"
+    rows, first = np.arange(6.0).reshape(3, 2), np.ones((2, 2))
+    want = [*first]
+    for row in rows:
+        want.append(want[-2] + want[-1] + row)
+    f = theano.function([x, start], [whole, sums, theano.grad(whole.sum(), start)])
+    again = pickle.loads(pickle.dumps(f))
+    for g in (f, again):
+        a, b, slope = g(rows, first)
+        assert a.tolist() == np.array(want).tolist() and b.tolist() == a[2:].tolist()
+        assert slope.tolist() == [[5.0, 5.0], [7.0, 7.0]]  # 1 + 1 + 1 + 2, and 1 + 1 + 2 + 3
+    y = T.dmatrix("y")
+    other = theano.clone(sums, {x: y})
+    assert other.eval({y: rows, start: first}).tolist() == b.tolist()
+    n = T.iscalar("n")
+    ends, _ = theano.scan(
+        lambda a: (a * 2, theano.scan_module.until(a > 3)), outputs_info=T.dscalar("a"), n_steps=n
+    )
+    assert not isinstance(ends.owner.op, T.subtensor.Subtensor)  # of the steps that ran
+    for steps in (0, 1):
+        assert len(f(rows[:steps], first)[0]) == 2 + steps
+
+
+def test_graphs_are_walked_in_the_order_of_theano():
+    a, b, c = T.dvectors("a", "b", "c")
+    left, right = T.exp(a), T.log(b)
+    y = left + right * c
+    order = theano.gof.graph.io_toposort([a, b, c], [y])
+    assert [n.outputs[0] for n in order] == [right, y.owner.inputs[1], left, y]
+    needs = {1: [2, 3], 2: [4], 3: [4, 5], 4: [], 5: []}
+    users = {}
+    order = theano.gof.graph.general_toposort([1], needs.get, clients=users)
+    assert order == [5, 4, 3, 2, 1] and users[4] == [3, 2]
+    with pytest.raises(ValueError, match="cycles"):
+        theano.gof.graph.general_toposort([1], {1: [2], 2: [1]}.get)
+
+
+def test_relu_of_an_array_is_an_array():
+    x = np.array([-2.0, 0.0, 3.0, np.nan], "float32")
+    for alpha, want in ((0, [0, 0, 3, np.nan]), (0.5, [-1, 0, 3, np.nan])):
+        found = T.nnet.relu(x, alpha)
+        assert type(found) is np.ndarray and found.dtype == "float32"
+        np.testing.assert_array_equal(found, want)
+    assert T.nnet.relu(T.fvector("x")).dtype == "float32"
+
+
 def test_ops_of_sparse_matrices_by_name():
     a, x, y, z = T.dscalar(), S.csr_matrix(), T.dmatrix(), T.dmatrix()
     m = scipy.sparse.random(4, 3, 0.5, "csr", random_state=0)
@@ -235,6 +292,7 @@ def test_modules_that_import_and_say_what_there_is_not():
     from ckernels.compat.theano.gof import compilelock
 
     assert gpuarray.pygpu_activated is False
+    assert not gpuarray.dnn.dnn_present() and "no GPU" in gpuarray.dnn.dnn_present.msg
     with pytest.raises(NotSupported, match="no GPU"):
         gpuarray.init_dev("cuda0")
     with compilelock.lock_ctx():

@@ -20,7 +20,12 @@ from ..elementwise import (  # noqa: F401
 
 
 def relu(x, alpha=0):
-    """max(x, alpha * x); alpha: the slope below 0, a number or a tensor that broadcasts."""
+    """max(x, alpha * x); alpha: the slope below 0, a number or a tensor that broadcasts.
+
+    An array with a number for alpha gives an array, as in Theano.
+    """
+    if isinstance(x, np.ndarray) and isinstance(alpha, (int, float)):
+        return np.maximum(x, 0) if not alpha else np.where(x > 0, x, alpha * x).astype(x.dtype)
     x = as_tensor_variable(x)
     if isinstance(alpha, (int, float)) and alpha == 0:
         return maximum(x, constant(np.asarray(0, x.dtype)))
