@@ -135,6 +135,7 @@ class Moving:
     traces: list = field(default_factory=list)  # (base, bytes of a row): zeros where none ran
     stepped: bool = False  # the body is one kernel that takes many steps
     parts: BatchParts = None  # batch rows that take all steps by themselves
+    whole: object = None  # the Reason why none do
 
 
 def flatten(instructions, depth=0):

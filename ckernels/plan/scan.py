@@ -128,7 +128,7 @@ class ScanPlanner:
             self.settle(i, instructions)
         if self.moving.stepped:
             take_steps(self, instructions[0])
-        self.moving.parts = batch_parts(self, instructions)
+        self.moving.parts, self.moving.whole = batch_parts(self, instructions)
         self.results()
         self.add(instructions)
         for copy in self.late:

@@ -12,6 +12,7 @@ from ..base.config import config
 from ..codegen.dims import LaunchDims
 from ..codegen.ir import Kernel
 from ..graph.sizes import ceil_divide, greatest, value_of
+from ..schedule import follow
 from .instructions import GEMM, KERNEL, BatchParts, record_of, words_after
 from .records import GemmDims
 
@@ -25,26 +26,43 @@ STRETCH_NS = 2e7  # how long parts run before the scan looks for Ctrl-C
 
 
 def batch_parts(scan, instructions):
-    """The BatchParts of a scan with this body, None where its rows depend on each other."""
-    if (
-        not instructions
-        or scan.attrs["until"]
-        or scan.moving.stepped
-        or not config.openmp
-        or any(instr.kind not in (KERNEL, GEMM) for instr in instructions)
-    ):
-        return None
+    """(the BatchParts of a scan with this body, None), or (None, the Reason why there are none)."""
+    reason = why_whole(scan, instructions)
+    if reason is not None:
+        return None, reason
     products = [instr for instr in instructions if instr.kind == GEMM]
-    written = sizes_of(scan, instructions)
-    if written is None or sum(map(right_bytes, products)) > SHARED:
-        return None
+    written, work = sizes_of(scan, instructions), sum(instr.work for instr in instructions)
     for rows in widths(scan, instructions, products):
         unit = ROWS if products else unit_of(rows, instructions)
-        part = part_of(rows, unit, scan.most, sum(instr.work for instr in instructions))
-        if part is not None and all(row_by_row(instr, rows, written) for instr in instructions):
+        part = part_of(rows, unit, scan.most, work)
+        if part is None:
+            reason = follow.few_rows(rows, unit) if rows < 2 * unit else follow.LITTLE
+            continue
+        meets = next((i for i in instructions if not row_by_row(i, rows, written)), None)
+        if meets is None:
             stretch = max(1, int(STRETCH_NS / max(1.0, sum(s.ns for s in instructions))))
-            return BatchParts(rows, part, stretch)
-    return None
+            return BatchParts(rows, part, stretch), None
+        reason = follow.meets(meets)
+    return None, reason
+
+
+def why_whole(scan, instructions):
+    """The Reason why no rows of this body may go by themselves, whatever they read; or None."""
+    if not instructions:
+        return follow.EMPTY
+    if scan.attrs["until"]:
+        return follow.ENDS
+    if scan.moving.stepped:
+        return follow.STEPPED
+    if not config.openmp:
+        return follow.ONE_THREAD
+    for instr in instructions:
+        if instr.kind not in (KERNEL, GEMM):
+            return follow.alien(instr)
+    if sizes_of(scan, instructions) is None:
+        return follow.astray(next(i for i in instructions if sizes_of(scan, [i]) is None))
+    large = sum(right_bytes(i) for i in instructions if i.kind == GEMM) > SHARED
+    return follow.LARGE if large else None
 
 
 def widths(scan, instructions, products):

@@ -6,7 +6,7 @@ The reasons are those of the scheduler (schedule/reasons.py); nothing is decided
 
 from ..graph.printing import location
 from ..plan.concrete import concretise
-from ..plan.instructions import flatten
+from ..plan.instructions import SCAN, flatten
 from ..schedule.group import AXIS_VIEWS
 from ..schedule.legal import whole
 from .program import show_assumption
@@ -29,6 +29,7 @@ def explain(program, rewrites=False):
         lines += [INDENT + line for line in computed(instr)]
         lines += [INDENT + line for line in read(instr, k, schedules, made)]
         lines += [INDENT + line for line in others.get(k, ())]
+        lines += [INDENT + line for line in parts_of_batch(instr)]
     lines += stored_scores(program)
     lines += [f"assumes {show_assumption(*row)}" for row in program.assumptions]
     return "\n".join(lines)
@@ -83,6 +84,16 @@ def beside(schedules, made):
                     f"not one with {later} over {names[uid]}: {reason}"
                 )
     return found
+
+
+def parts_of_batch(instr):
+    """One line for a scan: how many rows of its batch take all steps by themselves, or why none."""
+    moving = instr.scan
+    if instr.kind != SCAN or moving.stepped:
+        return []
+    if moving.parts is None:
+        return [f"the whole batch takes each step: {moving.whole}"]
+    return [f"rows of the batch take all steps by themselves, {moving.parts.part} to a thread"]
 
 
 def rewritten(program):

@@ -1,8 +1,9 @@
 """What may run on rows while they are in cache: a loop on those of a product (an epilogue), sums on
-those of a loop (a band). None, or the Reason why not.
+those of a loop (a band), all steps of a scan on those of its batch (a part). None, or the Reason
+why not.
 
-Asked is what the graph decides; what memory decides the planner asks (plan/epilogue.py, bands.py),
-with the Reasons below. Join in legal.py is the other way to share a loop.
+Asked is what the graph decides; what memory decides the planner asks (plan/epilogue.py, bands.py,
+scan_by_rows.py), with the Reasons below. Join in legal.py is the other way to share a loop.
 """
 
 from ..graph.op import having
@@ -97,3 +98,34 @@ NOTHING_SHARED = Reason("they share nothing that is large")
 FEW_CHUNKS = Reason("there are too few rows to give all threads work")
 OVERWRITTEN = Reason("the sums go where the rows are")
 NO_KERNEL = Reason("a kernel of both cannot be had")
+
+# ---- steps of a scan on rows of its batch --------------------------------------------------------
+
+EMPTY = Reason("its step computes nothing")
+ENDS = Reason("a condition of the whole batch says where it ends")
+STEPPED = Reason("its kernel takes all steps by itself")
+ONE_THREAD = Reason("kernels are built for one thread")
+LARGE = Reason("the matrices it multiplies by do not stay in a core's cache beside the rest")
+
+
+def alien(instr):
+    """The Reason that an instruction of the step is neither a kernel nor a product."""
+    return Reason("{} is neither a loop nest nor a product", instr.name)
+
+
+def astray(instr):
+    """The Reason that an instruction writes what is neither carried nor its own."""
+    return Reason("{} writes to memory that other steps read", instr.name)
+
+
+def few_rows(rows, unit):
+    """The Reason that a batch gives no two parts that are worth it."""
+    return Reason("its batch has {} rows, and a part needs {}", rows, unit)
+
+
+LITTLE = Reason("its steps are too little work for two threads")
+
+
+def meets(instr):
+    """The Reason that a row of an instruction's result needs other rows of the batch."""
+    return Reason("{} needs more of the batch than the rows it makes", instr.name)

@@ -238,22 +238,25 @@ def test_each_condition_is_asked_for():
     fixed = replace(k, operands=tuple(changed(k.operands, number, still)))
     wide = replace(k, operands=tuple(changed(k.operands, number, along)))
     one_less = [d for i, d in enumerate(sums.dims) if i != stride]
-    for what, other in {
-        "another number of rows": replace(sums, dims=changed(sums.dims, 1, ROWS - 1)),
-        "another stride": replace(sums, dims=changed(sums.dims, stride, sums.dims[stride] + 1)),
-        "another place": replace(
-            sums, pointers=changed(sums.pointers, number, (buffer, offset + 4))
-        ),
-        "one row for all": replace(sums, kernel=fixed, dims=one_less),
-        "a row where the rows make a number": replace(sums, kernel=wide),
-        "results over what the rows read": replace(sums, writes=[*sums.writes, rows.reads[0]]),
-        "results over what the rows make": replace(sums, writes=[*sums.writes, rows.writes[0]]),
-        "nothing in common": replace(sums, reads=[("in", 9)], pointers=[
-            (("in", 9), 0) if o.role == "in" else p for o, p in zip(k.operands, sums.pointers)]),
-        "no kernel": replace(sums, kind=PYCALL),
-        "another form": replace(sums, kernel=replace(k, form="columns")),
-    }.items():  # fmt: skip
-        assert bands.why_apart(rows, other) is not None, what
+    for what, other, reason in (
+        ("another number of rows", {"dims": changed(sums.dims, 1, ROWS - 1)}, follow.OTHER_ROWS),
+        ("another stride", {"dims": changed(sums.dims, stride, sums.dims[stride] + 1)},
+         follow.OTHER_ROWS),
+        ("another place", {"pointers": changed(sums.pointers, number, (buffer, offset + 4))},
+         follow.OTHER_ROWS),
+        ("one row for all", {"kernel": fixed, "dims": one_less}, follow.OTHER_ROWS),
+        ("a row where the rows make a number", {"kernel": wide}, follow.OTHER_ROWS),
+        ("results over what the rows read", {"writes": [*sums.writes, rows.reads[0]]},
+         follow.OVERWRITTEN),
+        ("results over what the rows make", {"writes": [*sums.writes, rows.writes[0]]},
+         follow.OVERWRITTEN),
+        ("nothing in common", {"reads": [("in", 9)], "pointers": [
+            (("in", 9), 0) if o.role == "in" else p for o, p in zip(k.operands, sums.pointers)]},
+         follow.NOTHING_SHARED),
+        ("no kernel", {"kind": PYCALL}, follow.NO_ROW_LOOP),
+        ("another form", {"kernel": replace(k, form="columns")}, follow.NO_ROW_LOOP),
+    ):  # fmt: skip
+        assert bands.why_apart(rows, replace(sums, **other)) is reason, what
     chunks = replace(rows, kernel=replace(rows.kernel, form="chunks"))
     for pair_of_others in ((chunks, sums), (sums, rows), (rows, rows)):
         assert bands.why_apart(*pair_of_others) is follow.NO_ROW_LOOP

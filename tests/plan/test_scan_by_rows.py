@@ -1,5 +1,7 @@
 """Loops whose parts of a batch take the steps alone: which ones, and that results stay the same."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -47,6 +49,12 @@ def recurrent(batch, dtype="float32", units=24, inputs=5, **options):
         numbers((units, 2 * units), dtype) * 0.3,
     ]
     return [x, h, c, w, u], node, [a.astype(dtype) for a in arrays]
+
+
+def why_whole(f):
+    """The Reason of each loop why no part of its batch goes by itself, as a sentence or None."""
+    found = flatten(f.info.program.drafted("lower").instructions)
+    return [i.scan.whole and str(i.scan.whole) for i in found if i.kind == SCAN]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -170,6 +178,8 @@ def test_rows_that_meet(mix):
         rtol=1e-3,
     )
     assert parts(f) == [None]
+    assert "needs more of the batch than the rows it makes" in why_whole(f)[0]
+    assert f"the whole batch takes each step: {why_whole(f)[0]}" in f.explain()
 
 
 def test_two_states_that_change_places_and_one_that_stays():
@@ -265,3 +275,55 @@ def test_draws_are_those_of_the_whole_batch():
         whole = chain(6)(x, weights)
     np.testing.assert_array_equal(cut, whole)
     assert 0 < cut.mean() < 1
+
+
+# ---- reasons ----
+
+
+def test_parts_have_no_reason_against_them():
+    leaves, node, arrays = recurrent(32)
+    f = check(leaves, everything(node), *arrays, rtol=1e-4)
+    assert why_whole(f) == [None]
+    assert f"take all steps by themselves, {parts(f)[0].part} to a thread" in f.explain()
+
+
+@pytest.mark.parametrize(
+    "constants, reason",
+    [
+        (dict(ROWS=25), "its batch has 48 rows, and a part needs 25"),
+        (dict(PART_PS=1 << 60), "its steps are too little work for two threads"),
+        (dict(SHARED=1), "do not stay in a core's cache beside the rest"),
+    ],
+)
+def test_what_a_part_needs(constants, reason, monkeypatch):
+    for name, value in constants.items():
+        monkeypatch.setattr(scan_by_rows, name, value)
+    leaves, node, arrays = recurrent(48)
+    f = check(leaves, everything(node), *arrays, rtol=1e-4)
+    assert parts(f) == [None] and reason in why_whole(f)[0]
+
+
+def test_one_row_less_than_two_parts():
+    found = []
+    for batch in (15, 16):
+        leaves, node, arrays = recurrent(batch)
+        found += why_whole(check(leaves, everything(node), *arrays, rtol=1e-4))
+    assert found == ["its batch has 15 rows, and a part needs 8", None]
+
+
+def test_steps_that_are_no_loop_nests():
+    h, first = leaf((1, 24, 24)), numbers((1, 24, 24))
+
+    def step(rows, old):
+        return [[ops.mul(ops.sort(old[0][0], 1), 0.5)]]
+
+    node, _ = scan([leaf((5, 2))], [(h, (-1,))], step)
+    f = check([node.inputs[1], h], everything(node), numbers((5, 2)), first)
+    assert "is neither a loop nest nor a product" in why_whole(f)[0]
+
+
+def test_threads_that_are_not_built(monkeypatch):
+    monkeypatch.setattr(scan_by_rows, "config", SimpleNamespace(openmp=False))
+    leaves, node, arrays = recurrent(48)
+    f = check(leaves, everything(node), *arrays, rtol=1e-4)
+    assert why_whole(f) == ["kernels are built for one thread"]

@@ -108,6 +108,13 @@ PRODUCTS = {
         lambda x, w: K.dot(x, w) + K.variable(np.ones((3, 1, 4))),
     "it is a matrix product, whose rows this loop does not walk in their order":
         lambda x, w: K.transpose(K.dot(x, w)) * K.variable(np.ones((4, 4))),
+    "it is a matrix product, and what else this loop reads must be copied first":
+        lambda x, w: K.tanh(K.dot(x, w) + K.reshape(
+            K.transpose(K.variable(np.ones((2, 8)))), (4, 4))),
+    "it is a matrix product, which another loop reads first":
+        lambda x, w: (lambda p: [
+            many(K.sin, K.transpose(p) * K.variable(np.ones((4, 4)))), many(K.tanh, p),
+        ])(K.dot(x, w)),
 }  # fmt: skip
 
 
