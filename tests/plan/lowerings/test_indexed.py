@@ -11,7 +11,7 @@ import ckernels as K
 from ckernels import ops
 from ckernels.base.errors import IndexOutOfBounds
 from ckernels.ops.indexing.combining import OF_NUMPY
-from ckernels.plan.lowerings.indexed import LONG, PLACES, SHORT, STRETCH
+from ckernels.plan.lowerings.indexed import LONG, PLACES, RUN, SHORT, STRETCH
 from ckernels.runtime.function import make_function
 
 RNG = np.random.default_rng(11)
@@ -133,3 +133,29 @@ def test_counts_in_tables(count, places, dtype):
     assert f.stats()["kernels"]
     with pytest.raises(IndexOutOfBounds, match=f"index {places}"):
         f(np.zeros(places, dtype), np.append(i[1:], np.int32(places)), v)
+
+
+RUNS = {
+    "rows": lambda x, i, j: ops.take(x, i, 0),
+    "columns": lambda x, i, j: ops.take(x, i, 1),
+    "crops": lambda x, i, j: ops.getitem(x, (ops.expand(i, (1,)), j)),
+    "each its own": lambda x, i, j: ops.getitem(x, (i, j)),
+    "a table": lambda x, i, j: ops.take(x, ops.expand(i, (1,)) + j, 0),
+}
+
+
+@pytest.mark.parametrize("run", [1, 2, 3, RUN, RUN + 1])
+@pytest.mark.parametrize("name", RUNS)
+def test_short_runs_at_each_place(name, run):
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(9, 9, run)).astype("float32")
+    i, j = rng.integers(-4, 5, (2, 40))
+    a = leaf((None, None, run), "float32")
+    leaves = [a, leaf((None,), "int64"), leaf((None,), "int64")]
+    f = make_function(leaves, [RUNS[name](*leaves)], single=True)
+    want = make_function(leaves, [RUNS[name](*leaves)], single=True, mode="reference")
+    for values in (x, x[::-1, :, ::-1], x.transpose(1, 0, 2), np.asfortranarray(x)):
+        np.testing.assert_array_equal(f(values, i, j), want(values, i, j))
+    assert f(x, i[:0], j[:0]).size == 0 and f.stats()["kernels"]
+    with pytest.raises(IndexOutOfBounds, match="out of bounds"):
+        f(x, np.where(i == 2, 30, i), j)
