@@ -124,10 +124,11 @@ slow: export CKERNELS_TESTS_CASES = $(CASES)
 # those of dtypes compare with JAX.
 KERAS3_PY = $(abspath build/keras3/bin/python)
 TESTS ?= keras/src
+KERAS3 ?= "keras==3.15.*"
 keras3: build
 	test -x $(KERAS3_PY) || $(PYTHON) -m venv build/keras3
 	$(KERAS3_PY) -m pip install -q --disable-pip-version-check setuptools numpy scipy cffi pytest \
-	    pytest-timeout pytest-xdist hypothesis mpmath "keras==3.15.*" $(if $(SOURCE),jax pandas scikit-learn pillow orbax-checkpoint)
+	    pytest-timeout pytest-xdist hypothesis mpmath $(KERAS3) $(if $(SOURCE),jax pandas scikit-learn pillow orbax-checkpoint)
 	rm -rf build/keras3/tree && mkdir -p build/keras3/tree
 	cp -r ckernels build_tools docs tests setup.py pyproject.toml build/keras3/tree/
 	rm -f build/keras3/tree/ckernels/_runtime*

@@ -43,6 +43,7 @@ PARTS = {
     "oldest": Part(["oldest"], until=(3, 13)),
     "bridges": Part(["bridges"], since=(3, 11)),
     "keras3": Part(["keras3"], since=(3, 11)),
+    "keras3-newest": Part(["keras3", "KERAS3=keras"], None, since=(3, 11)),
     "distributed": Part(["distributed"]),
     "keras": Part(["keras"], ["keras", "ARGS=1"]),
     "keras-2.3.1": keras("2.3.1", ["ARGS=-k losses"]),

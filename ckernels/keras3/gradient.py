@@ -14,6 +14,19 @@ from .casts import cast_node
 from .values import Symbolic, node_of
 
 
+def _first_operand(name, grad, doc):
+    """An op whose value is its first operand; grad(node, g) -> a cotangent for each operand."""
+    return Op(
+        name,
+        "composite",
+        lambda attrs, x, *others: (x.dtype, x.shape),
+        lambda attrs, x, *others: x,
+        grad,
+        lower=lambda node: node.inputs[0],
+        doc=doc,
+    )
+
+
 def _slopes(node, g):
     """Cotangents: none for the value, the program's for what it was computed from."""
     found = node.attrs["pullback"](Symbolic(g))
@@ -24,14 +37,10 @@ def _slopes(node, g):
     return (None, *wanted)
 
 
-OWN = Op(
+OWN = _first_operand(
     "own_gradient",
-    "composite",
-    lambda attrs, y, *inputs: (y.dtype, y.shape),
-    lambda attrs, y, *inputs: y,
     _slopes,
-    lower=lambda node: node.inputs[0],
-    doc="The first operand; the gradient by the others is what attrs['pullback'] returns for it.",
+    "The first operand; the gradient by the others is what attrs['pullback'] returns for it.",
 )
 
 
@@ -46,14 +55,10 @@ def with_gradient(inputs, value, pullback):
     return Symbolic(make(OWN, (value.node, *nodes), {"pullback": pullback}))
 
 
-ARGUMENT = Op(
+ARGUMENT = _first_operand(
     "argument",
-    "composite",
-    lambda attrs, x: (x.dtype, x.shape),
-    lambda attrs, x: x,
     lambda node, g: (g,),
-    lower=lambda node: node.inputs[0],
-    doc="The operand, as a node that nothing but the function it is given to depends on.",
+    "The operand, as a node that nothing but the function it is given to depends on.",
 )
 
 
@@ -64,14 +69,10 @@ def arguments(values):
     )
 
 
-STORED = Op(
+STORED = _first_operand(
     "stored",
-    "composite",
-    lambda attrs, x: (x.dtype, x.shape),
-    lambda attrs, x: x,
     lambda node, g: (None,),
-    lower=lambda node: node.inputs[0],
-    doc="The operand as a Variable holds it: a gradient ends there, as it does in TensorFlow.",
+    "The operand as a Variable holds it: a gradient ends there, as it does in TensorFlow.",
 )
 
 
@@ -80,14 +81,10 @@ def stored(node):
     return make(STORED, (node,), {"uid": new_uid()})
 
 
-TWICE = Op(
+TWICE = _first_operand(
     "computed_twice",
-    "composite",
-    lambda attrs, x, y: (x.dtype, x.shape),
-    lambda attrs, x, y: x,
     lambda node, g: (None, g),
-    lower=lambda node: node.inputs[0],
-    doc="The first operand; gradients go through the second, which has the same value.",
+    "The first operand; gradients go through the second, which has the same value.",
 )
 
 

@@ -7,6 +7,7 @@ from keras.src.backend import config
 from keras.src.backend.common.dtypes import result_type
 
 from ... import ops
+from ...graph.shapes import axes_of
 from ..casts import cast_node
 from ..gradient import with_gradient
 from ..rows import as_axis, dtype_of, either, floating, promoted, reduction, same, summed
@@ -38,7 +39,7 @@ def _shared(extremum):
 
         def pullback(g):
             best = ops.cast(ops.eq(n, extremum(n, axis, True)), n.dtype)
-            sizes = [1 if axis is None or a in _axes(axis, n.ndim) else ops.size_of(n, a)
+            sizes = [1 if axis is None or a in axes_of(axis, n.ndim) else ops.size_of(n, a)
                      for a in range(n.ndim)]  # fmt: skip
             return Symbolic(
                 ops.mul(ops.true_div(best, ops.sum(best, axis, True)), ops.reshape(g.node, sizes))
@@ -49,10 +50,6 @@ def _shared(extremum):
         return with_gradient((Symbolic(n),), Symbolic(found), pullback).node
 
     return graph
-
-
-def _axes(axis, ndim):
-    return [a % ndim for a in ((axis,) if isinstance(axis, int) else axis)]
 
 
 amax = reduction("amax", np.amax, _shared(ops.max))

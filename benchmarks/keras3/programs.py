@@ -1,0 +1,109 @@
+"""The programs: {name: function that returns (a compiled model, x, y of one batch)}."""
+
+import keras
+import numpy as np
+from keras import layers
+
+PROGRAMS = {}
+
+
+def program(function):
+    PROGRAMS[function.__name__] = function
+    return function
+
+
+def normal(*shape):
+    return np.random.default_rng(0).normal(size=shape).astype("float32")
+
+
+def integers(high, *shape):
+    return np.random.default_rng(1).integers(0, high, shape).astype("int32")
+
+
+def classifier(model, **more):
+    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True), **more)
+    return model
+
+
+@program
+def dense():
+    """20-64-1, 32 rows."""
+    model = keras.Sequential(
+        [keras.Input((20,)), layers.Dense(64, activation="relu"), layers.Dense(1)]
+    )
+    model.compile("adam", "mse")
+    return model, normal(32, 20), normal(32, 1)
+
+
+@program
+def mlp():
+    """784-256-128-10 with dropout and an accuracy, 64 rows."""
+    parts = [layers.Dense(256, "relu"), layers.Dropout(0.2), layers.Dense(128, "relu")]
+    model = keras.Sequential([keras.Input((784,)), *parts, layers.Dense(10)])
+    return classifier(model, metrics=["accuracy"]), normal(64, 784), integers(10, 64)
+
+
+@program
+def convnet():
+    """Two convolutions and pools of 28 x 28 pictures, 64 of them."""
+    parts = []
+    for channels in (32, 64):
+        parts += [layers.Conv2D(channels, 3, activation="relu"), layers.MaxPooling2D()]
+    model = keras.Sequential([keras.Input((28, 28, 1)), *parts, layers.Flatten(), layers.Dense(10)])
+    return classifier(model), normal(64, 28, 28, 1), integers(10, 64)
+
+
+@program
+def residual():
+    """Three residual blocks with batch normalisation of 32 x 32 pictures, 32 of them."""
+    inputs = keras.Input((32, 32, 3))
+    x = layers.Conv2D(16, 3, padding="same")(inputs)
+    for _ in range(3):
+        y = layers.Activation("relu")(layers.BatchNormalization()(x))
+        y = layers.Conv2D(16, 3, padding="same", use_bias=False)(y)
+        y = layers.Activation("relu")(layers.BatchNormalization()(y))
+        x = x + layers.Conv2D(16, 3, padding="same", use_bias=False)(y)
+    outputs = layers.Dense(10)(layers.GlobalAveragePooling2D()(x))
+    return classifier(keras.Model(inputs, outputs)), normal(32, 32, 32, 3), integers(10, 32)
+
+
+@program
+def lstm():
+    """LSTMs of 32 and 16 over 50 steps of 8, 32 series."""
+    parts = [layers.LSTM(32, return_sequences=True), layers.LSTM(16), layers.Dense(1)]
+    model = keras.Sequential([keras.Input((50, 8)), *parts])
+    model.compile("adam", "mse")
+    return model, normal(32, 50, 8), normal(32, 1)
+
+
+@program
+def text():
+    """A bidirectional GRU over 80 masked words of 5,000, with an AUC, 32 texts."""
+    parts = [layers.Embedding(5000, 32, mask_zero=True), layers.Bidirectional(layers.GRU(24))]
+    model = keras.Sequential([keras.Input((80,)), *parts, layers.Dense(1, "sigmoid")])
+    model.compile("adam", "binary_crossentropy", metrics=["AUC"])
+    return model, integers(5000, 32, 80), integers(2, 32, 1)
+
+
+@program
+def transformer():
+    """Two causal blocks of width 64 with 4 heads over 64 of 1,000 tokens, 16 texts."""
+    inputs = keras.Input((64,))
+    x = layers.Embedding(1000, 64)(inputs)
+    for _ in range(2):
+        y = layers.MultiHeadAttention(4, 16)(x, x, use_causal_mask=True)
+        x = layers.LayerNormalization()(x + y)
+        y = layers.Dense(64)(layers.Dense(128, activation="gelu")(x))
+        x = layers.LayerNormalization()(x + y)
+    model = classifier(keras.Model(inputs, layers.Dense(1000)(x)))
+    return model, integers(1000, 16, 64), integers(1000, 16, 64)
+
+
+@program
+def recommender():
+    """Two embeddings of 10,000 rows and their product, 256 pairs."""
+    user, item = keras.Input((1,)), keras.Input((1,))
+    rows = [layers.Flatten()(layers.Embedding(10000, 32)(x)) for x in (user, item)]
+    model = keras.Model([user, item], layers.Dense(1)(layers.Concatenate()(rows)))
+    model.compile("adam", "mse")
+    return model, [integers(10000, 256, 1), integers(10000, 256, 1)], normal(256, 1)
