@@ -1,12 +1,15 @@
 """Functions of NumPy in jitted programs of open sizes: extrema that run, stores at indices, pieces,
 orders of equal elements, borders of images; near misses are the calls that NumPy serves."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 import ckernels as ck
+from ckernels.numpy.rows.counting import FEW
 
-from .beside import check
+from .beside import check, flat
 
 RNG = np.random.default_rng(2)
 V = RNG.normal(size=15).round(1)
@@ -79,7 +82,25 @@ def without_nan(x):
             np.nanvar(x > 0, axis=1))  # fmt: skip
 
 
+def convolved(x, v):
+    modes = ("full", "same", "valid")
+    return [np.convolve(x, v, m) for m in modes] + [np.correlate(x, v * 1j, m) for m in modes]
+
+
+def transformed(x):
+    """To sizes below and above those of the operand, which one trace does not know."""
+    parts = [(np.fft.fft(x, n), np.fft.rfft(x, n, axis=0), np.fft.irfft(x, n)) for n in (4, 11, 20)]
+    return parts, np.fft.fft2(x, (15, 3), norm="ortho"), np.fft.ifft(x, 1)
+
+
+def binned(x):
+    return np.histogram(x, 7, (-1, 1)), np.histogram(x, 4), np.histogram2d(x[0], x[1], 5)[0]
+
+
 @pytest.mark.parametrize("program, arguments", [
+    *[(convolved, [RNG.normal(size=40), RNG.normal(size=k)]) for k in (1, 2, 7, 8)],
+    (convolved, [np.arange(40), np.arange(1, 6)]), (convolved, [V.astype("float32"), V[:3]]),
+    (transformed, [A]), (transformed, [A.T]), (binned, [A]),
     (in_turn, [A, A > 0, np.arange(7.0)]), (in_turn, [A.T, A.T > 9, np.arange(3.0)]),
     (joined, [V]), (lists, [V]), (numbered, [A, A.T]), (capon, [A + 1j * A[::-1]]),
     (capon, [(A - 2j * A[:, ::-1]).astype("complex64")[:9]]), (without_nan, [A]),
@@ -111,6 +132,33 @@ def test_what_a_call_decides_otherwise_is_numpys():
     assert list(jitted.report()["numpy"]) == ["a call failed: ArgumentCheckError"]
     wide = check(lambda x: np.pad(x[9:], 5, mode="reflect"), A, traced=None)
     assert wide.report()["numpy"]
+
+
+def test_a_trace_of_open_sizes_serves_others():
+    for program, rest in ((convolved, [RNG.normal(size=4)]), (transformed, []), (binned, [])):
+        jitted = ck.jit(program)
+        for n in (9, 12, 31):
+            x = RNG.normal(size=n) if rest else RNG.normal(size=(n, 10))
+            np.testing.assert_equal(len(jitted(x, *rest)), len(program(x, *rest)))
+            for got, want in zip(flat(jitted(x, *rest)), flat(program(x, *rest)), strict=True):
+                np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-12)
+        told = jitted.report()
+        assert (told["traces"], told["numpy"], told["sized"]) == (1, {}, []), program
+
+
+def test_more_weights_than_elements_are_numpys():
+    jitted = ck.jit(lambda x, v: np.convolve(x[::4], v))
+    x, v = RNG.normal(size=12), np.arange(5.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        np.testing.assert_allclose(jitted(x, v), np.convolve(x[::4], v))
+    assert list(jitted.report()["numpy"]) == ["a call failed: ArgumentCheckError"]
+
+
+@pytest.mark.parametrize("weights", [3, FEW, FEW + 1])
+def test_many_weights(weights):
+    x, v = RNG.normal(size=200), RNG.normal(size=weights)
+    np.testing.assert_allclose(ck.jit(np.convolve)(x, v, "same"), np.convolve(x, v, "same"))
 
 
 def test_values_in_turn_that_do_not_fit_are_an_error():

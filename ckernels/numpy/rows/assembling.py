@@ -148,8 +148,9 @@ def diagflat(rule, v, k=0):
 @row(np.correlate)
 def correlate(rule, a, v, mode="valid"):
     a, v = node_of(a, rule), node_of(v, rule)
-    if a.ndim != 1 or v.ndim != 1 or None in a.shape + v.shape or a.shape[0] < v.shape[0]:
-        raise NotSupported("correlate with a longer second operand, or of unknown sizes")
+    n, m = a.shape[0], v.shape[0]
+    if a.ndim != 1 or v.ndim != 1 or m is None or n is not None and n < m:
+        raise NotSupported("correlate with a longer second operand, or one of unknown size")
     return convolve(rule, a, ops.conj(ops.flip(v, 0)), mode)
 
 

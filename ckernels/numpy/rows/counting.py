@@ -1,5 +1,7 @@
 """Rows of what counts, searches and integrates samples: searchsorted, interp, convolve ..."""
 
+import functools
+
 import numpy as np
 
 from ... import ops
@@ -69,23 +71,26 @@ def bincount(rule, x, /, weights=None, minlength=0):
 @row(np.convolve)
 def convolve(rule, a, v, mode="full"):
     a, v = common_nodes(rule, (node_of(a, rule), node_of(v, rule)))
+    if a.shape[0] is not None and (v.shape[0] is None or v.shape[0] > a.shape[0]):
+        a, v = v, a
     n, m = a.shape[0], v.shape[0]
-    if None in (n, m) or 0 in (n, m) or not dtypes.is_float(a.dtype) or min(n, m) > 64:
-        raise NotSupported("convolve with sizes that are unknown or large")
-    if m > n:
-        a, v, n, m = v, a, m, n
-    first, count = {"full": (0, n + m - 1), "same": ((m - 1) // 2, n), "valid": (m - 1, n - m + 1)}[
-        mode
-    ]
-    wide = ops.pad(a, [(m - 1, m - 1)])
-    parts = [
-        ops.mul(ops.getitem(wide, slice(first + k, first + k + count)), ops.getitem(v, m - 1 - k))
-        for k in range(m)
-    ]
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = ops.add(whole, part)
-    return whole
+    if m is None or 0 in (n, m) or a.dtype == "bool" or mode not in AROUND:
+        raise NotSupported("convolve of bools, of nothing, or of two unknown sizes")
+    if n is None:
+        longer = ops.ge(ops.getitem(ops.shape(a), 0), m)
+        a = ops.check(a, longer, message="convolve of fewer elements than weights", error="value")
+    wide = ops.pad(a, [AROUND[mode](m)]) if mode != "valid" else a
+    windows = ops.sliding_windows(wide, 0, m)
+    if m > FEW:
+        return ops.cast(ops.sum(ops.mul(windows, ops.flip(v, 0)), -1), a.dtype)
+    parts = [ops.mul(ops.getitem(windows, (slice(None), k)), ops.getitem(v, m - 1 - k))
+             for k in range(m)]  # fmt: skip
+    return functools.reduce(ops.add, parts)
+
+
+FEW = 64  # weights that are written out as a sum
+AROUND = {"full": lambda m: (m - 1, m - 1), "same": lambda m: (m // 2, (m - 1) // 2),
+          "valid": lambda m: (0, 0)}  # fmt: skip
 
 
 @row(np.cov)

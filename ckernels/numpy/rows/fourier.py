@@ -8,6 +8,7 @@ from ...base.errors import NotSupported
 from ...graph.node import constant
 from ...graph.shapes import axis_of
 from ...ops.composite import extent
+from ...ops.shape import sized
 from ...ops.spectra import complex_of, real_of
 from .base import node_of, row
 
@@ -31,18 +32,22 @@ def _wide(dtype):
 
 def resized(x, n, axis):
     """`x` cut or filled with zeros to `n` elements along an axis; n None: as it is."""
-    size = x.shape[axis]
+    size, axis = x.shape[axis], axis_of(axis, x.ndim)
     if n is None or n == size:
         return x
-    if size is None:
-        raise NotSupported("a transform to a size of what has an unknown one")
     if n < 1:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
-    whole = (slice(None),) * axis_of(axis, x.ndim)
+    whole = (slice(None),) * axis
+    if size is None:
+        sizes = [n if k == axis else d for k, d in enumerate(sized(x))]
+        zeros = ops.broadcast_to(constant(np.zeros((), x.dtype)), sizes)
+        there = ops.minimum(ops.getitem(ops.shape(x), axis), n)
+        part = ops.getitem(x, (*whole, slice(None, n)))
+        return ops.set_subtensor(zeros, (*whole, slice(None, there)), part)
     if n < size:
         return ops.getitem(x, (*whole, slice(None, n)))
     widths = [(0, 0)] * x.ndim
-    widths[axis_of(axis, x.ndim)] = (0, n - size)
+    widths[axis] = (0, n - size)
     return ops.pad(x, widths, constant(np.zeros((), x.dtype)))
 
 

@@ -207,7 +207,7 @@ def edges_of(rule, x, bins, range):
         later, before = ops.getitem(bins, slice(1, None)), ops.getitem(bins, slice(None, -1))
         return ops.check(bins, ops.ge(later, before), error="value",
                          message="`bins` must increase monotonically, when an array")  # fmt: skip
-    if not isinstance(bins, (int, np.integer)) or bins < 1 or x.shape[0] in (0, None):
+    if not isinstance(bins, (int, np.integer)) or bins < 1 or x.shape[0] == 0:
         raise NotSupported("bins by a rule, or of no elements")
     low, high = _limits(x, range)
     kind = "float64" if dtypes.is_discrete(x.dtype) else x.dtype
