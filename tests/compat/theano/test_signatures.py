@@ -2,6 +2,7 @@
 
 import inspect
 
+import numpy as np
 import pytest
 
 from ckernels.base.errors import UsageError
@@ -46,14 +47,32 @@ def test_calls_that_do_not_fit_name_the_function(call):
         call()
 
 
-def test_the_twins_of_the_front_end_take_the_same():
-    for ours, module in ((nnet, abstract_conv), (signal, pool)):
-        names = [n for n in vars(ours) if hasattr(getattr(module, n, None), "__signature__")]
-        assert len(names) >= 2
-        for name in names:
-            assert inspect.signature(getattr(ours, name)) == inspect.signature(
-                getattr(module, name)
-            ), name
+@pytest.mark.parametrize("ours, module", [(nnet, abstract_conv), (signal, pool)])
+def test_the_twins_of_the_front_end_take_the_same(ours, module):
+    mine = {n for n, f in vars(ours).items() if inspect.isfunction(f)}
+    names = sorted(n for n in mine if inspect.isfunction(getattr(module, n, None)))
+    assert len(names) >= 3
+    for name in names:
+        a, b = (inspect.signature(getattr(m, name)) for m in (ours, module))
+        assert a == b, name
+
+
+def test_other_twins():
     assert inspect.signature(conv.conv2d) == inspect.signature(signal.conv2d)
     asked = list(inspect.signature(theano.compile.pfunc).parameters)
     assert asked == ["params", *list(inspect.signature(theano.function).parameters)[1:]]
+
+
+@pytest.mark.parametrize("kind", ["inputs", "weights"])
+@pytest.mark.parametrize("n", [2, 3])
+def test_gradients_of_convolutions_by_the_functions_with_their_defaults(n, kind):
+    rng = np.random.default_rng(n)
+    x, w = rng.normal(size=(2, 3, *(6,) * n)), rng.normal(size=(4, 3, *(3,) * n))
+    g = rng.normal(size=(2, 4, *(4,) * n))
+    X, W = theano.shared(x), theano.shared(w)
+    y = getattr(abstract_conv, f"conv{n}d")(X, W)
+    by = X if kind == "inputs" else W
+    want = theano.function([], theano.grad((y * g).sum(), by))()
+    find = getattr(abstract_conv, f"conv{n}d_grad_wrt_{kind}")
+    given = (g, W, x.shape) if kind == "inputs" else (X, g, w.shape)
+    np.testing.assert_allclose(theano.function([], find(*given))(), want, rtol=1e-10)

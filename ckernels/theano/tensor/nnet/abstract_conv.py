@@ -323,6 +323,7 @@ def conv3d_grad_wrt_inputs(output_grad, filters, input_shape, **how):
     return _grad(3, "inputs", "input_shape", output_grad, filters, input_shape, **how)
 
 
+@_like(own.conv2d_grad_wrt_weights)
 def conv2d_grad_wrt_weights(input, output_grad, filter_shape, **how):
     """The gradient of conv2d by its filters, of shape `filter_shape`."""
     return _grad(2, "weights", "filter_shape", input, output_grad, filter_shape, **how)
