@@ -97,7 +97,15 @@ def binned(x):
     return np.histogram(x, 7, (-1, 1)), np.histogram(x, 4), np.histogram2d(x[0], x[1], 5)[0]
 
 
+def orders_of_samples(x):
+    cube = np.stack([x, 2 * x])
+    several = np.median(cube, axis=(0, 2)), np.percentile(cube, [10, 60], axis=(0, 1))
+    gaps = np.where(x > 1, np.nan, x)
+    return *several, np.nanmedian(gaps, axis=0), np.nanquantile(gaps, 0.3), np.quantile(x, 0.2, 1)
+
+
 @pytest.mark.parametrize("program, arguments", [
+    (orders_of_samples, [A]),
     *[(convolved, [RNG.normal(size=40), RNG.normal(size=k)]) for k in (1, 2, 7, 8)],
     (convolved, [np.arange(40), np.arange(1, 6)]), (convolved, [V.astype("float32"), V[:3]]),
     (transformed, [A]), (transformed, [A.T]), (binned, [A]),
@@ -135,7 +143,12 @@ def test_what_a_call_decides_otherwise_is_numpys():
 
 
 def test_a_trace_of_open_sizes_serves_others():
-    for program, rest in ((convolved, [RNG.normal(size=4)]), (transformed, []), (binned, [])):
+    for program, rest in (
+        (convolved, [RNG.normal(size=4)]),
+        (transformed, []),
+        (binned, []),
+        (orders_of_samples, []),
+    ):
         jitted = ck.jit(program)
         for n in (9, 12, 31):
             x = RNG.normal(size=n) if rest else RNG.normal(size=(n, 10))

@@ -8,6 +8,7 @@ from ...base.errors import NotSupported
 from ...graph.node import Node, constant
 from ...graph.shapes import axes_of
 from ...ops.quantiles import METHODS
+from ...ops.shape import sized, times
 from .base import node_of, row, typed
 from .filling import linspace
 from .reductions import spread
@@ -33,10 +34,8 @@ def gathered(x, axis):
     x = ops.transpose(x, [*rest, *axes]) if list(axes) != list(range(len(rest), x.ndim)) else x
     if len(axes) == 1:
         return x, axes
-    if None in x.shape[: len(rest)]:
-        if rest:
-            raise NotSupported("order statistics over several axes of unknown sizes")
-    return ops.reshape(x, [*x.shape[: len(rest)], -1]), axes
+    kept = sized(x, range(len(rest)))
+    return ops.reshape(x, [*kept, times(*sized(x, range(len(rest), x.ndim)))]), axes
 
 
 @row(np.median)
@@ -82,8 +81,8 @@ _quantile(np.percentile, 100.0)
 def _without_nan(rule, a, axis, q):
     """The quantile q of the elements along axes that are no NaN; NaN where there are none."""
     x, axes = gathered(_floats(rule, a), axis)
-    if x.shape[-1] in (0, None):
-        raise NotSupported("quantiles of no elements, or of a number that is unknown")
+    if x.shape[-1] == 0:
+        raise NotSupported("quantiles of no elements")
     count = ops.sum(ops.cast(ops.logical_not(ops.isnan(x)), "int64"), -1)
     x = ops.sort(x, -1)  # NaN at the end
     place = ops.mul(ops.cast(ops.maximum(ops.sub(count, 1), 0), x.dtype), typed(float(q), x.dtype))
