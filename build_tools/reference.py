@@ -108,9 +108,42 @@ def paragraph(block):
     return escaped(block)
 
 
+HEADING = re.compile(r"(Parameters|Returns|Raises|Warns|Notes|Examples)\n-+\n")
+
+
+def sections(text):
+    """[(heading, text)] of a docstring in NumPy's style; what stands before the first is of ""."""
+    parts = HEADING.split(inspect.cleandoc(text or ""))
+    return [("", parts[0].strip()), *zip(parts[1::2], (p.strip("\n") for p in parts[2::2]))]
+
+
+def items(text):
+    """[(names, type, text)] of a section that lists parameters, results or errors."""
+    found = []
+    for line in text.split("\n"):
+        if line[:1] not in ("", " "):
+            names, _, kind = line.partition(" : ")
+            found.append([names, kind, ""])
+        elif line.strip():
+            found[-1][2] += " " + line.strip()
+    return [(names, kind, said.strip()) for names, kind, said in found]
+
+
+def section(heading, text):
+    """A section as Markdown: lists of names are definition lists, all else is text."""
+    if heading in ("", "Notes", "Examples"):
+        said = "\n\n".join(paragraph(block) for block in blocks(text))
+    else:
+        said = "\n\n".join(
+            f"`{names}`{f' ({escaped(kind)})' if kind else ''}\n: {escaped(text) or '…'}"
+            for names, kind, text in items(text)
+        )
+    return f"**{heading}**\n\n{said}" if heading else said
+
+
 def body(text):
     """A docstring as Markdown."""
-    return "\n\n".join(paragraph(block) for block in blocks(text))
+    return "\n\n".join(section(*pair) for pair in sections(text) if any(pair))
 
 
 def signature(value):

@@ -90,10 +90,10 @@ def arctanh(x: TensorLike) -> Tensor:
     """Inverse hyperbolic tangent."""
 
 def argmax(x: TensorLike, axis: int = -1) -> Tensor:
-    """Index of the first largest element along `axis`, int64."""
+    """Index of the first largest element along `axis`."""
 
 def argmin(x: TensorLike, axis: int = -1) -> Tensor:
-    """Index of the first smallest element along `axis`, int64."""
+    """Index of the first smallest element along `axis`."""
 
 def argsort(x: TensorLike, axis: int = -1) -> Tensor:
     """The indices that sort `x` along `axis` (None: flattened); equal elements keep their
@@ -221,8 +221,7 @@ def compress(condition: TensorLike, x: TensorLike, axis: int | None = None) -> T
     0."""
 
 def concatenate(tensors: Sequence[TensorLike], axis: int = -1) -> Tensor:
-    """Tensors joined along an existing axis; of sparse ones a sparse tensor, of some a dense
-    one."""
+    """Tensors joined along an existing axis."""
 
 def conj(x: TensorLike) -> Tensor:
     """The complex conjugate."""
@@ -265,8 +264,7 @@ def conv2d(
     data_format: str | None = None,
     dilation_rate: int | Sequence[int] = (1, 1),
 ) -> Tensor:
-    """2D convolution of (batch, rows, columns, channels) with a kernel (rows, columns,
-    channels, filters), not flipped. padding: "valid", "same", or as in `conv`."""
+    """2D convolution with a kernel that is not flipped."""
 
 def conv2d_transpose(
     x: TensorLike,
@@ -413,7 +411,7 @@ def dropout(
     noise_shape: Shape | None = None,
     seed: int | None = None,
 ) -> Tensor:
-    """`x` with a fraction `level` of its entries set to 0 at random and the rest divided by 1 -
+    """`x` with a fraction `level` of its entries set to 0 at random, the rest divided by 1 -
     level."""
 
 def dtype(x: TensorLike) -> str:
@@ -530,7 +528,8 @@ def foldr(
     initializer: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `foldl`, from right to left; initializer: elems[-1] by default."""
+    """fn(... fn(fn(initializer, elems[-1]), elems[-2]) ...): elements combined from right to
+    left."""
 
 def function(
     inputs: Any,
@@ -563,7 +562,7 @@ def gammaln(x: TensorLike) -> Tensor:
     """log(|gamma(x)|), without overflow."""
 
 def gather(reference: TensorLike, indices: TensorLike) -> Tensor:
-    """The rows reference[indices]; integer `indices` of any shape, negative ones count back."""
+    """The rows reference[indices]."""
 
 def get_num_threads() -> int:
     """The number of threads large kernels use."""
@@ -572,7 +571,7 @@ def get_uid(prefix: str = "") -> int:
     """1, 2, 3 ... for each prefix: identifiers for names."""
 
 def get_value(x: Variable) -> np.ndarray:
-    """The value of a variable, a copy; of a sparse one a SciPy matrix."""
+    """The value of a variable, a copy."""
 
 def get_variable_shape(x: TensorLike) -> tuple[int, ...]:
     """The shape of a variable's present value."""
@@ -840,7 +839,7 @@ def map_fn(
     name: str | None = None,
     dtype: DType | None = None,
 ) -> Any:
-    """`fn` of each element along the first axis of `elems`, stacked. dtype: of the result."""
+    """`fn` of each element along the first axis of `elems`, stacked."""
 
 def matmul(x: TensorLike, y: TensorLike) -> Tensor:
     """The matrix product, batched over leading axes that broadcast."""
@@ -935,7 +934,7 @@ def not_equal(x: TensorLike, y: TensorLike) -> Tensor:
     """x != y, a bool tensor."""
 
 def one_hot(indices: TensorLike, num_classes: int) -> Tensor:
-    """1 at the class and 0 elsewhere, along a new last axis of size `num_classes`; floatx()."""
+    """1 at the class and 0 elsewhere, along a new last axis of size `num_classes`."""
 
 def ones(shape: Shape, dtype: DType | None = None, name: str | None = None) -> Variable:
     """A variable filled with 1. With a symbolic shape: a tensor."""
@@ -1126,7 +1125,7 @@ def real(x: TensorLike) -> Tensor:
     """The real part of a complex tensor; a real one as it is."""
 
 def relu(x: TensorLike, alpha: float = 0.0, max_value: TensorLike | None = None) -> Tensor:
-    """x above 0, alpha * x below, at most `max_value` (None: no limit). NaN stays NaN."""
+    """x above 0, alpha * x below, at most `max_value`. NaN stays NaN."""
 
 def repeat(x: TensorLike, n: TensorLike) -> Tensor:
     """A matrix (samples, dim) repeated to (samples, n, dim). n: an int or a scalar tensor."""
@@ -1138,7 +1137,7 @@ def reset_uids() -> None:
     """Start the identifiers of `get_uid` again at 1."""
 
 def reshape(x: TensorLike, shape: Shape) -> Tensor:
-    """`x` with another shape: ints (one may be -1), scalar tensors, or a vector tensor."""
+    """`x` with another shape."""
 
 def resize_images(
     x: TensorLike,
@@ -1179,7 +1178,7 @@ def rnn(
     zero_output_for_mask: bool = False,
     return_all_outputs: bool = True,
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
-    """Run `step_function` along the time axis: (last_output, outputs, new_states)."""
+    """Run `step_function` along the time axis."""
 
 def roll(
     x: TensorLike,
@@ -1290,7 +1289,7 @@ def set_subtensor(x: TensorLike, y: TensorLike) -> Tensor:
     """A tensor like a, with `y` in the place of x, where x was made by indexing: x = a[...]."""
 
 def set_value(x: Variable, value: Any) -> None:
-    """Give the variable `x` a new value of the same shape, or an error that names both."""
+    """Give the variable `x` a new value of the same shape."""
 
 def shape(x: TensorLike) -> Tensor:
     """The symbolic shape of `x`, an int32 vector; `int_shape` is what is known already."""
@@ -1320,7 +1319,7 @@ def slogdet(x: TensorLike) -> tuple[Tensor, Tensor]:
     """(sign, log(|det|)) of square matrices, without overflow."""
 
 def softmax(x: TensorLike) -> Tensor:
-    """exp(x) / sum(exp(x)) over the last axis."""
+    """exp(x) / sum(exp(x)) over the last axis, without overflow."""
 
 def softplus(x: TensorLike) -> Tensor:
     """log(1 + exp(x)) without overflow."""
@@ -1502,10 +1501,10 @@ def update(x: Variable, new_x: TensorLike) -> tuple[Variable, Tensor]:
     """The update of variable `x` to `new_x`, for the `updates` of a function."""
 
 def update_add(x: Variable, increment: TensorLike) -> tuple[Variable, Tensor]:
-    """The update of `x` to x + increment."""
+    """The update that adds `increment` to variable `x`."""
 
 def update_sub(x: Variable, decrement: TensorLike) -> tuple[Variable, Tensor]:
-    """The update of `x` to x - decrement."""
+    """The update that subtracts `decrement` from variable `x`."""
 
 def var(
     x: TensorLike,
@@ -1515,11 +1514,10 @@ def var(
     """Variance over axes (divided by the count)."""
 
 def variable(value: Any, dtype: DType | None = None, name: str | None = None) -> Variable:
-    """A variable with the initial `value` (an array, a number, nested lists, a SciPy matrix:
-    then a sparse variable). dtype: floatx() by default."""
+    """A variable: a tensor with a value that updates and `set_value` change."""
 
 def where(condition: TensorLike, x: TensorLike, y: TensorLike) -> Tensor:
-    """Elements of `x` where `condition`, else of `y`; all broadcast."""
+    """Elements of `x` where `condition`, else of `y`."""
 
 def zero_grad(x: TensorLike) -> Tensor:
     """`x`, through which gradients are zero; unlike with `stop_gradient`, a cost still counts

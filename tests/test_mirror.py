@@ -17,6 +17,7 @@ FOLDERS = {
 }
 FILES = {
     "api/test_bad_arguments.py": "every public function of every dialect",
+    "api/test_docstrings.py": "every public function of K",
     "api/test_documented.py": "the examples of two documents, in their order",
     "api/test_empty.py": "every K function, of no elements",
     "api/test_images_everywhere.py": "every image function in one table, of four files",

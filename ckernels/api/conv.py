@@ -191,9 +191,30 @@ def conv1d(x, kernel, strides=1, padding="valid", data_format=None, dilation_rat
 
 
 def conv2d(x, kernel, strides=(1, 1), padding="valid", data_format=None, dilation_rate=(1, 1)):
-    """2D convolution of (batch, rows, columns, channels) with a kernel (rows, columns, channels,
-    filters), not flipped. padding: "valid", "same", or as in `conv`.
+    """2D convolution with a kernel that is not flipped.
 
+    Parameters
+    ----------
+    x : tensor or array
+        (batch, rows, columns, channels), or (batch, channels, rows, columns) as `data_format` says.
+    kernel : tensor or array
+        (rows, columns, channels, filters).
+    strides : tuple of int, default (1, 1)
+        Steps between windows.
+    padding : str, default "valid"
+        "valid", "same", or as in `conv`.
+    data_format : {"channels_last", "channels_first"}, optional
+        image_data_format() by default.
+    dilation_rate : tuple of int, default (1, 1)
+        Steps between elements of the kernel.
+
+    Returns
+    -------
+    Tensor
+        (batch, rows, columns, filters), or with filters second.
+
+    Examples
+    --------
     >>> K.int_shape(K.conv2d(K.ones((2, 5, 6, 3)), K.ones((3, 3, 3, 8)), padding="same"))
     (2, 5, 6, 8)
     """

@@ -10,16 +10,38 @@ from ..graph.printing import nodes_of
 def draw(what, path=None):
     """A picture of a compiled function, of two of them, or of tensors: the text of an HTML page.
 
-    path: where to write a file instead: .html or .svg; .png and .pdf where cairosvg is installed.
-    The page needs no network. It shows a function as kernels, after rewriting and as written
-    (before its first call only as written), a tensor as written; in a notebook the result shows
-    itself. Large graphs are folded by the functions and lines of your program; a double click
-    unfolds. Drag to move, turn the wheel to zoom, search (Enter walks the hits), click a box for
-    its line, its operations and its C; arrow keys, +, -, / and Escape do the same. With
-    `K.function(..., profile=True)` kernels are coloured by the time they take, and a timeline shows
-    what each thread did in the last call; of a list of two such functions the profiles stand side
-    by side. What lies where in memory during a call is a chart of its own.
+    Parameters
+    ----------
+    what : function, list of two functions, Tensor or list of Tensor
+        A function is shown as kernels, after rewriting and as written (before its first call only
+        as written), a tensor as written. Of two functions made with `profile=True` the profiles
+        stand side by side.
+    path : str or Path, optional
+        A file to write instead: .html or .svg; .png and .pdf where cairosvg is installed.
 
+    Returns
+    -------
+    str
+        The page, which shows itself in a notebook; or `path`.
+
+    Raises
+    ------
+    ArgumentError
+        For other kinds of files.
+    NotSupported
+        For .png and .pdf without cairosvg.
+
+    Notes
+    -----
+    The page needs no network. Large graphs are folded by the functions and lines of your program; a
+    double click unfolds. Drag to move, turn the wheel to zoom, search (Enter walks the hits), click
+    a box for its line, its operations and its C; arrow keys, +, -, / and Escape do the same. With
+    `K.function(..., profile=True)` kernels are coloured by the time they take, and a timeline shows
+    what each thread did in the last call. What lies where in memory during a call is a chart of its
+    own.
+
+    Examples
+    --------
     >>> x = K.placeholder((None, 3), name="x")
     >>> K.draw(K.tanh(x) * 2).startswith("<!DOCTYPE html>")
     True
@@ -69,9 +91,24 @@ def converted(svg, path, kind):
 def explain(function):
     """How a function was compiled, as a text: `function.explain(rewrites=True)`.
 
-    First the rewrites of its graph, with the lines of your program that they changed; then what
-    each instruction of the last plan computes, and why it does not compute more.
+    Parameters
+    ----------
+    function : ckernels.typing.Function
+        What K.function returned, after a call.
 
+    Returns
+    -------
+    str
+        First the rewrites of its graph, with the lines of your program that they changed; then what
+        each instruction of the last plan computes, and why it does not compute more.
+
+    Raises
+    ------
+    ArgumentError
+        For anything else.
+
+    Examples
+    --------
     >>> x = K.placeholder((3,), name="x")
     >>> f = K.function([x], K.log(1 + K.exp(x)))
     >>> _ = f([[0, 1, 2]])

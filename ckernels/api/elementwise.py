@@ -7,15 +7,53 @@ from ..graph.node import Node
 from .operands import node_of, operand
 from .tensor import Tensor
 
+ONE = """{doc}
 
-def named(function, name, doc, call, gives):
+    Parameters
+    ----------
+    x : tensor, array or number
+        Of any shape; elements are taken one by one.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of x.
+
+    Examples
+    --------
+    >>> K.{name}({call}).eval(){plain}.tolist()
+    {gives}
+    """
+TWO = """{doc}
+
+    Parameters
+    ----------
+    x, y : tensor, array or number
+        Of any shapes that broadcast; elements are taken pair by pair. A Python number takes the
+        dtype of the other.
+
+    Returns
+    -------
+    Tensor
+        Of the shape that both broadcast to.
+
+    Raises
+    ------
+    ShapeError
+        Where the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> K.{name}({call}).eval(){plain}.tolist()
+    {gives}
+    """
+
+
+def named(function, name, doc, call, gives, template=ONE):
     """`function` under its public name, with an example that the tests run."""
     function.__name__ = function.__qualname__ = name
     plain = "" if "True" in gives or "False" in gives else ".round(3)"
-    function.__doc__ = (
-        f"{doc}\n\n    Elementwise, on tensors, arrays or numbers of any shapes that broadcast.\n\n"
-        f"    >>> K.{name}({call}).eval(){plain}.tolist()\n    {gives}\n    "
-    )
+    function.__doc__ = template.format(doc=doc, name=name, call=call, plain=plain, gives=gives)
     return function
 
 
@@ -31,7 +69,7 @@ def binary(build, name, doc, left, right, gives):
     """The same for two operands."""
     right = f"np.array({right})" if right.startswith("[") else right
     call = f"np.array({left}), {right}"
-    return named(lambda x, y: Tensor(build(*pair(x, y))), name, doc, call, gives)
+    return named(lambda x, y: Tensor(build(*pair(x, y))), name, doc, call, gives, TWO)
 
 
 def pair(x, y):

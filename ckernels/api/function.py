@@ -37,10 +37,25 @@ from .updates import Update
 
 
 class In:
-    """An input with options: a default `value`, and the `name` of its keyword.
+    """An input with options.
 
-    borrow and mutable are accepted and not needed: functions never write to their arguments.
+    Parameters
+    ----------
+    variable : Tensor
+        A placeholder, or any other tensor, which is then not computed.
+    name : str, optional
+        The name of its keyword; that of the tensor by default.
+    value : array, number or variable, optional
+        What the input is where a call gives nothing.
+    borrow, mutable : bool, optional
+        Accepted and not needed: functions never write to their arguments.
+    strict : bool, default False
+        Whether arrays of other dtypes are refused instead of converted.
+    allow_downcast : bool, optional
+        Whether a wider dtype may be rounded to that of the input.
 
+    Examples
+    --------
     >>> x = K.placeholder((), name="x")
     >>> f = K.function([K.In(x, value=2.0)], x * x)
     >>> f(), f(3.0)
@@ -86,21 +101,61 @@ def function(
 ):
     """A callable that computes `outputs` from `inputs` and then applies `updates`.
 
-    inputs   placeholders (or `In`); any other tensor may be an input too and is then not computed
-    outputs  one tensor (the call returns an array) or a list (it returns a list; may be empty)
-    updates  pairs (variable, new value), a dict, or results of `update`, `update_add`, ...; all are
-             computed from the old values, and applied together after the outputs
-    givens   pairs or a dict: tensors and what stands for them in this function only
-    mode     "compiled", "fast_compile", "reference" or "debug"; None: the flag `mode`
-    on_unused_input  "ignore", "warn" or "raise"; None: the flag
-    no_default_updates  True, or a list of variables whose default updates are left out
-    check    "nan": NaN and inf in outputs and updates are errors that name where they began, and
-             no variable changes; "none"; None: the flag
-    profile  measure each instruction: `print(f.profile_table())`; None: the flag
+    Parameters
+    ----------
+    inputs : list of Tensor or In
+        Placeholders; any other tensor may be an input too and is then not computed. Sparse inputs
+        take SciPy matrices of any format.
+    outputs : Tensor or list of Tensor
+        With one tensor a call returns an array, with a list, which may be empty, a list. Sparse
+        outputs are SciPy matrices.
+    updates : pairs, dict, or list of results of `update`, `update_add`, ..., optional
+        Variables and their new values. All are computed from the old values, and applied together
+        after the outputs.
+    givens : pairs or dict, optional
+        Tensors and what stands for them in this function only.
+    name : str, optional
+        What messages and profiles call it.
+    mode : {"compiled", "fast_compile", "reference", "debug"}, optional
+        By default what the flag `mode` says.
+    on_unused_input : {"ignore", "warn", "raise"}, optional
+        By default what the flag says.
+    allow_input_downcast : bool, optional
+        None: floats round to narrower floats and integers become floats, of others nothing may be
+        lost; True: any dtype is converted; False: nothing may be lost.
+    no_default_updates : bool or list of Variable, default False
+        True, or the variables whose default updates are left out.
+    check : {"nan", "none"}, optional
+        "nan": NaN and inf in outputs and updates are errors that name where they began, and no
+        variable changes. By default what the flag says.
+    profile : bool, optional
+        Measure each instruction: `print(f.profile_table())`, `print(f.timeline())`. By default what
+        the flag says.
+    **kwargs : dict
+        None is known: each is refused in a sentence that names those above.
 
-    Call it with arrays, f(a, b), with one list, f([a, b]), or with keywords named as the inputs.
-    Sparse inputs take SciPy matrices of any format, sparse outputs are SciPy matrices.
+    Returns
+    -------
+    ckernels.typing.Function
+        Call it with arrays, f(a, b), with one list, f([a, b]), or with keywords named as the
+        inputs.
 
+    Raises
+    ------
+    ArgumentError
+        For options that do not exist, and outputs that need an input nobody gives.
+    ConfigError
+        For a `mode`, `check` or `on_unused_input` that does not exist.
+    ShapeError, DTypeError
+        Where an update cannot become the value of its variable, or is of what is no variable.
+
+    Notes
+    -----
+    Nothing is compiled before the first call. The semantics of `updates`, `givens` and default
+    updates are those of Theano 1.0.
+
+    Examples
+    --------
     >>> x, total = K.placeholder((None,), name="x"), K.variable(0.0)
     >>> f = K.function([x], [K.sum(x), x * 2], updates=[K.update_add(total, K.sum(x))])
     >>> f([np.array([1.0, 2.0])])

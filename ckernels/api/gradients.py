@@ -15,9 +15,29 @@ from .tensor import Tensor, need_tensor
 def gradients(loss, variables, disconnected="raise"):
     """The gradients of the scalar `loss`, a list with one for each of `variables`.
 
-    disconnected: what to do about a variable the loss does not depend on: "raise"
-    (DisconnectedError), "none" (None in its place), "zero" (zeros).
+    Parameters
+    ----------
+    loss : Tensor
+        Of shape (), of a float or complex dtype.
+    variables : list of Tensor
+        Variables, placeholders or any values of the graph that `loss` is computed from.
+    disconnected : {"raise", "none", "zero"}, default "raise"
+        What to do about one that `loss` does not depend on: an error, None in its place, or zeros.
 
+    Returns
+    -------
+    list of Tensor
+        Of the shapes and dtypes of `variables`.
+
+    Raises
+    ------
+    DisconnectedError
+        Where `loss` does not depend on one of them, with the user's line.
+    ShapeError
+        Where `loss` is no scalar.
+
+    Examples
+    --------
     >>> w = K.variable([1.0, 2.0])
     >>> g, = K.gradients(K.sum(w ** 2), [w])
     >>> g.eval()
@@ -30,10 +50,33 @@ def gradients(loss, variables, disconnected="raise"):
 def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=None):
     """The gradient of the scalar `cost`: a tensor for a tensor `wrt`, a list for a list.
 
-    With respect to a sparse tensor it is sparse: that for its stored numbers.
-    known_grads: {tensor: gradient of the cost with respect to it}, to start from (cost may then be
-    None). consider_constant: tensors that are not differentiated through.
+    Parameters
+    ----------
+    cost : Tensor or None
+        Of shape (); None only with `known_grads`.
+    wrt : Tensor or list of Tensor
+        With respect to a sparse tensor the gradient is sparse: that for its stored numbers.
+    disconnected : {"raise", "none", "zero"}, default "raise"
+        What to do about one that `cost` does not depend on: an error, None in its place, or zeros.
+    known_grads : dict, optional
+        {tensor: gradient of the cost with respect to it}, to start from.
+    consider_constant : list of Tensor, optional
+        Tensors that are not differentiated through.
 
+    Returns
+    -------
+    Tensor or list of Tensor
+        Of the shapes and dtypes of `wrt`.
+
+    Raises
+    ------
+    DisconnectedError
+        Where `cost` does not depend on one of them, with the user's line.
+    ShapeError
+        Where `cost` is no scalar.
+
+    Examples
+    --------
     >>> x = K.variable(3.0)
     >>> K.grad(x ** 2, x).eval(), K.grad(K.grad(x ** 3, x), x).eval()
     (array(6., dtype=float32), array(18., dtype=float32))
@@ -91,6 +134,27 @@ def _result(g, target, disconnected):
 def jacobian(expression, wrt, disconnected="raise"):
     """d expression / d wrt, of shape expression.shape + wrt.shape; a list for a list.
 
+    Parameters
+    ----------
+    expression : Tensor
+        Of any shape.
+    wrt : Tensor or list of Tensor
+        Of any shapes.
+    disconnected : {"raise", "none", "zero"}, default "raise"
+        What to do about one that `expression` does not depend on: an error, None, or zeros.
+
+    Returns
+    -------
+    Tensor or list of Tensor
+        expression.shape + wrt.shape.
+
+    Raises
+    ------
+    DisconnectedError
+        Where `expression` does not depend on `wrt`.
+
+    Examples
+    --------
     >>> v = K.variable([1.0, 2.0])
     >>> K.jacobian(v ** 2, v).eval()
     array([[2., 0.],
@@ -109,6 +173,27 @@ def jacobian(expression, wrt, disconnected="raise"):
 def hessian(cost, wrt):
     """Second derivatives of a scalar, of shape wrt.shape twice; a list for a list `wrt`.
 
+    Parameters
+    ----------
+    cost : Tensor
+        Of shape ().
+    wrt : Tensor or list of Tensor
+        Of any shapes.
+
+    Returns
+    -------
+    Tensor or list of Tensor
+        wrt.shape + wrt.shape.
+
+    Raises
+    ------
+    DisconnectedError
+        Where `cost` does not depend on `wrt`.
+    ShapeError
+        Where `cost` is no scalar.
+
+    Examples
+    --------
     >>> v = K.variable([1.0, 2.0])
     >>> K.hessian(K.sum(v ** 3), v).eval()
     array([[ 6.,  0.],

@@ -12,8 +12,27 @@ from .variables import shape_vector
 
 
 def gather(reference, indices):
-    """The rows reference[indices]; integer `indices` of any shape, negative ones count back.
+    """The rows reference[indices].
 
+    Parameters
+    ----------
+    reference : tensor or array
+        (rows, ...).
+    indices : tensor or array
+        Integers of any shape; negative ones count back.
+
+    Returns
+    -------
+    Tensor
+        indices.shape + reference.shape[1:].
+
+    Raises
+    ------
+    IndexOutOfBounds
+        In a call with an index beyond the rows.
+
+    Examples
+    --------
     >>> K.gather(np.array([[1, 2], [3, 4], [5, 6]]), [2, 0, -1]).eval()
     array([[5, 6],
            [1, 2],
@@ -43,8 +62,22 @@ def _integers(x, what):
 
 
 def one_hot(indices, num_classes):
-    """1 at the class and 0 elsewhere, along a new last axis of size `num_classes`; floatx().
+    """1 at the class and 0 elsewhere, along a new last axis of size `num_classes`.
 
+    Parameters
+    ----------
+    indices : tensor or array
+        Class numbers of any shape.
+    num_classes : int
+        The size of the new axis.
+
+    Returns
+    -------
+    Tensor
+        indices.shape + (num_classes,), of dtype floatx().
+
+    Examples
+    --------
     >>> K.one_hot([0, 2], 3).eval()
     array([[1., 0., 0.],
            [0., 0., 1.]], dtype=float32)

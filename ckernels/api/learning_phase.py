@@ -59,10 +59,25 @@ register_reset(reset)
 def switch(condition, then_expression, else_expression):
     """`then_expression` where `condition` is not zero, else `else_expression`.
 
-    Both may be tensors or callables that return one. A condition with fewer dimensions than the
-    expressions selects along their leading axes. Both sides are computed, unless the condition is a
-    scalar and both are callables: then only the side that is taken runs (see `ifelse`).
+    Parameters
+    ----------
+    condition : tensor, array or number
+        One with fewer dimensions than the expressions selects along their leading axes.
+    then_expression, else_expression : tensor, array, number or callable
+        Callables return one.
 
+    Returns
+    -------
+    Tensor
+        Of the shape that all broadcast to.
+
+    Notes
+    -----
+    Both sides are computed, unless the condition is a scalar and both are callables: then only the
+    side that is taken runs (see `ifelse`).
+
+    Examples
+    --------
     >>> K.switch(K.constant([1, 0]), K.constant([1, 2]), K.constant([3, 4])).eval()
     array([1., 4.], dtype=float32)
     """

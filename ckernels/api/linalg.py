@@ -10,9 +10,24 @@ from .tensor import Tensor
 def dot(x, y):
     """The dot product over the last axis of `x` and the last but one of `y` (or its only one).
 
-    (2, 3) . (4, 3, 5) gives (2, 4, 5), as in Theano and NumPy. Of matrices, one or both may be
-    sparse; the product is dense.
+    Parameters
+    ----------
+    x, y : tensor or array
+        Of any shapes; (2, 3) . (4, 3, 5) gives (2, 4, 5), as in Theano and NumPy. Of matrices, one
+        or both may be sparse.
 
+    Returns
+    -------
+    Tensor
+        Dense; of the dtype that both promote to.
+
+    Raises
+    ------
+    ShapeError
+        Where the axes differ in size, with the user's line.
+
+    Examples
+    --------
     >>> K.int_shape(K.dot(K.placeholder((None, 3)), K.zeros((3, 5))))
     (None, 5)
     >>> K.int_shape(K.dot(K.zeros((2, 3)), K.zeros((4, 3, 5))))

@@ -17,8 +17,28 @@ ACTIVATIONS = {"softmax", "sigmoid"}
 def categorical_crossentropy(output, target, from_logits=False):
     """-sum(target * log(output)) over the last axis.
 
-    output: probabilities (normalised to sum 1, then kept epsilon() away from 0 and 1), or logits.
+    Parameters
+    ----------
+    output : tensor or array
+        (..., classes): probabilities (normalised to sum 1, then kept epsilon() away from 0 and 1),
+        or logits.
+    target : tensor or array
+        Probabilities of the same shape.
+    from_logits : bool, default False
+        Whether `output` is the argument of a softmax; more exact than the softmax of it.
 
+    Returns
+    -------
+    Tensor
+        (...): a loss for each row.
+
+    Notes
+    -----
+    The order of the arguments is that of the Keras 1 backend; a warning says where they look
+    exchanged.
+
+    Examples
+    --------
     >>> p, t = np.array([[0.25, 0.75]]), np.array([[0.0, 1.0]])
     >>> K.categorical_crossentropy(p, t).eval().round(4)
     array([0.2877])
@@ -90,9 +110,23 @@ def _clipped(p):
 def sparse_categorical_crossentropy(output, target, from_logits=False):
     """-log(output[..., target]): cross-entropy with the class as an integer.
 
-    target: class numbers with the shape of `output` less its last axis (a last axis of size 1 is
-    dropped); floats are cast. The loss of a class outside the range is NaN.
+    Parameters
+    ----------
+    output : tensor or array
+        (..., classes): probabilities or logits.
+    target : tensor or array
+        Class numbers with the shape of `output` less its last axis (a last axis of size 1 is
+        dropped); floats are cast. The loss of a class outside the range is NaN.
+    from_logits : bool, default False
+        Whether `output` is the argument of a softmax; more exact than the softmax of it.
 
+    Returns
+    -------
+    Tensor
+        (...): a loss for each row.
+
+    Examples
+    --------
     >>> K.sparse_categorical_crossentropy(np.array([[0.25, 0.75]]), np.array([1])).eval().round(4)
     array([0.2877])
     """

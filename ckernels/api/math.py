@@ -120,6 +120,18 @@ def sqrt(x):
 def pow(x, a):
     """x ** a.
 
+    Parameters
+    ----------
+    x, a : tensor, array or number
+        Of shapes that broadcast.
+
+    Returns
+    -------
+    Tensor
+        Of the shape that both broadcast to.
+
+    Examples
+    --------
     >>> K.pow(np.array([2.0, 3.0]), 2).eval()
     array([4., 9.])
     """
@@ -138,8 +150,22 @@ def clip(x, min_value, max_value):
 
 
 def where(condition, x, y):
-    """Elements of `x` where `condition`, else of `y`; all broadcast.
+    """Elements of `x` where `condition`, else of `y`.
 
+    Parameters
+    ----------
+    condition : tensor or array
+        Not 0 is true.
+    x, y : tensor, array or number
+        Of shapes that broadcast with that of `condition`.
+
+    Returns
+    -------
+    Tensor
+        Of the shape that all broadcast to, and the dtype that x and y promote to.
+
+    Examples
+    --------
     >>> K.where(np.array([True, False]), np.array([1, 2]), 0).eval()
     array([1, 0])
     """
@@ -216,8 +242,22 @@ logsumexp = _reduction(
 
 
 def argmax(x, axis=-1):
-    """Index of the first largest element along `axis`, int64.
+    """Index of the first largest element along `axis`.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape.
+    axis : int, default -1
+        Along which is looked.
+
+    Returns
+    -------
+    Tensor
+        Of dtype int64 and the shape of x without that axis.
+
+    Examples
+    --------
     >>> K.argmax(np.array([[1, 3, 2], [6, 5, 4]])).eval()
     array([1, 0])
     """
@@ -225,8 +265,22 @@ def argmax(x, axis=-1):
 
 
 def argmin(x, axis=-1):
-    """Index of the first smallest element along `axis`, int64.
+    """Index of the first smallest element along `axis`.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape.
+    axis : int, default -1
+        Along which is looked.
+
+    Returns
+    -------
+    Tensor
+        Of dtype int64 and the shape of x without that axis.
+
+    Examples
+    --------
     >>> K.argmin(np.array([[1, 3, 2], [6, 5, 4]]), axis=0).eval()
     array([0, 0, 0])
     """

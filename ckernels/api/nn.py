@@ -14,8 +14,24 @@ from .tensor import Tensor
 
 
 def relu(x, alpha=0.0, max_value=None):
-    """x above 0, alpha * x below, at most `max_value` (None: no limit). NaN stays NaN.
+    """x above 0, alpha * x below, at most `max_value`. NaN stays NaN.
 
+    Parameters
+    ----------
+    x : tensor, array or number
+        Of any shape.
+    alpha : float, default 0.0
+        The slope below 0.
+    max_value : float, optional
+        What larger elements become; None: no limit.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of x.
+
+    Examples
+    --------
     >>> K.relu(np.array([-2.0, 0.5, 9.0]), alpha=0.5, max_value=6.0).eval()
     array([-1. ,  0.5,  6. ])
     """
@@ -41,8 +57,20 @@ def elu(x, alpha=1.0):
 
 
 def softmax(x):
-    """exp(x) / sum(exp(x)) over the last axis.
+    """exp(x) / sum(exp(x)) over the last axis, without overflow.
 
+    Parameters
+    ----------
+    x : tensor or array
+        (..., n); integers become floats as in NumPy.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of x; each row has the sum 1.
+
+    Examples
+    --------
     >>> K.softmax(np.array([[0.0, 0.0], [1000.0, 0.0]])).eval()
     array([[0.5, 0.5],
            [1. , 0. ]])
@@ -88,6 +116,18 @@ def softsign(x):
 def sigmoid(x):
     """1 / (1 + exp(-x)) without overflow.
 
+    Parameters
+    ----------
+    x : tensor, array or number
+        Of any shape.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of x.
+
+    Examples
+    --------
     >>> K.sigmoid(np.array([-1000.0, 0.0])).eval()
     array([0. , 0.5])
     """
@@ -113,12 +153,32 @@ def tanh(x):
 
 
 def dropout(x, level, noise_shape=None, seed=None):
-    """`x` with a fraction `level` of its entries set to 0 at random and the rest divided by 1 -
-    level.
+    """`x` with a fraction `level` of its entries set to 0 at random, the rest divided by 1 - level.
 
-    noise_shape: shape of the keep/drop flags, broadcast to `x`; None entries take the size of `x`.
-    ValueError unless 0 <= level < 1.
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape.
+    level : float or Tensor
+        At least 0, below 1.
+    noise_shape : tuple, optional
+        The shape of the keep/drop flags, broadcast to `x`; None entries take the size of `x`.
+    seed : int, optional
+        Of the draws; without one it follows from `set_random_seed` or from NumPy's global
+        generator.
 
+    Returns
+    -------
+    Tensor
+        Of the shape of x, drawn anew in each call of a function.
+
+    Raises
+    ------
+    ArgumentError
+        Unless 0 <= level < 1.
+
+    Examples
+    --------
     >>> y = K.dropout(K.ones((1000,)), 0.25, seed=1).eval()
     >>> sorted(set(y.round(3).tolist()))[0], bool(700 < (y > 0).sum() < 800)
     (0.0, True)

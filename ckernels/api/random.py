@@ -98,6 +98,29 @@ def random_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
 def random_uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
     """Numbers in [minval, maxval), all equally likely; integers for an integer dtype.
 
+    Parameters
+    ----------
+    shape : tuple of int and Tensor
+        Of the result.
+    minval, maxval : float, default 0.0 and 1.0
+        The bounds.
+    dtype : str, optional
+        floatx() by default.
+    seed : int, optional
+        Of the draws; without one it follows from `set_random_seed` or from NumPy's global
+        generator.
+
+    Returns
+    -------
+    Tensor
+        Drawn anew in each call of a function.
+
+    Notes
+    -----
+    Threefry2x32-20 (Salmon et al., 2011): element i depends on the seed, the call and i alone.
+
+    Examples
+    --------
     >>> x = K.random_uniform((100,), 0, 10, dtype="int32", seed=1).eval()
     >>> bool(x.min() >= 0), bool(x.max() < 10), x.dtype.name
     (True, True, 'int32')

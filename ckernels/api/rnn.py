@@ -28,25 +28,58 @@ def rnn(
     zero_output_for_mask=False,
     return_all_outputs=True,
 ):
-    """Run `step_function` along the time axis: (last_output, outputs, new_states).
+    """Run `step_function` along the time axis.
 
-    step_function  step(input, states) -> (output, new_states); input (samples, ...), states a list
-                   of tensors followed by `constants`, new_states of the same number and shapes
-    inputs         (samples, time, ...), at least 3-D; or a list of such tensors, then step gets one
-    initial_states tensors (samples, ...)
-    go_backwards   from the last time to the first; outputs are in the order they were made
-    mask           (samples, time) or (samples, time, 1): where it is 0, states stay what they were,
-                   and the output is that of the time before (zeros at first)
-    constants      tensors every step gets after its states
-    unroll         write all steps out instead of making a scan; the time must be known, or given
-                   as input_length
-    time_major     inputs, mask and outputs have their time axis first
-    zero_output_for_mask  masked outputs are zeros
-    return_all_outputs    False: outputs has the last one only, (samples, 1, ...)
+    Parameters
+    ----------
+    step_function : callable
+        step(input, states) -> (output, new_states); input (samples, ...), states a list of tensors
+        followed by `constants`, new_states of the same number and shapes.
+    inputs : Tensor or list of Tensor
+        (samples, time, ...), at least 3-D; of a list, step gets one.
+    initial_states : list of Tensor
+        (samples, ...).
+    go_backwards : bool, default False
+        From the last time to the first; outputs are in the order they were made.
+    mask : Tensor, optional
+        (samples, time) or (samples, time, 1): where it is 0, states stay what they were, and the
+        output is that of the time before (zeros at first).
+    constants : list of Tensor, optional
+        What every step gets after its states.
+    unroll : bool, default False
+        Write all steps out instead of making a scan; the time must be known, or given as
+        input_length.
+    input_length : int, optional
+        The number of times, where the shape of `inputs` does not say it.
+    time_major : bool, default False
+        inputs, mask and outputs have their time axis first.
+    zero_output_for_mask : bool, default False
+        Masked outputs are zeros.
+    return_all_outputs : bool, default True
+        False: outputs has the last one only, (samples, 1, ...).
 
-    outputs: (samples, time, ...). ValueError for inputs of less than 3 dimensions, unknown time
-    with unroll, and a mask without states. Source: the Keras 1, 2.2 and 2.3 backends.
+    Returns
+    -------
+    last_output : Tensor
+        (samples, ...).
+    outputs : Tensor
+        (samples, time, ...).
+    new_states : list of Tensor
+        (samples, ...).
 
+    Raises
+    ------
+    ShapeError
+        For inputs of less than 3 dimensions.
+    ArgumentError
+        For an unknown time with unroll, and a mask without states.
+
+    Notes
+    -----
+    The semantics are those of the Keras 1, 2.2 and 2.3 backends.
+
+    Examples
+    --------
     >>> x = K.constant(np.arange(6.0).reshape(1, 3, 2))
     >>> step = lambda x, states: (x + states[0], [x + states[0]])
     >>> last, outputs, states = K.rnn(step, x, [K.constant(np.zeros((1, 2)))])

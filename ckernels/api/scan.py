@@ -44,30 +44,64 @@ def scan(
 ):
     """Run a step `function` over rows and its own results: (outputs, updates).
 
-    function       called once, with placeholders: a row of each sequence (one per tap), the results
-                   of earlier steps (one per tap), then non_sequences. Returns outputs (a tensor or
-                   a list), updates of variables (a dict or pairs) or both, then `until(condition)`
-    sequences      tensors, of which each step gets one row, or dicts(input=, taps=[0]): tap k is
-                   the row k steps ahead. The shortest one ends the scan
-    outputs_info   for each output None, or its value before the first step, or
-                   dict(initial=, taps=[-1]): with other taps `initial` holds that many rows.
-                   A result keeps the dtype and the shape of its first value
-    non_sequences  tensors passed to each step as they are. A random tensor among them stays the
-                   same for all steps; others used by the step are drawn anew in each
-    n_steps        an int or a scalar; with `until` the most there may be; 0 gives 0 rows
-    truncate_gradient  how many steps gradients go back; -1: all
-    go_backwards   go through sequences from their end
-    name           what messages call the scan
-    strict         variables and placeholders the step uses must be among non_sequences
-    return_list    outputs are a list even if there is one
-    debug          run the step in NumPy, one by one
-    checkpoint     store the state only every so many steps; gradients compute the others again
-    mode, profile, allow_gc  accepted, and not needed; fn: another name for `function`
+    Parameters
+    ----------
+    function : callable
+        Called once, with placeholders: a row of each sequence (one per tap), the results of earlier
+        steps (one per tap), then non_sequences. Returns outputs (a tensor or a list), updates of
+        variables (a dict or pairs) or both, then `until(condition)`.
+    sequences : Tensor, dict or list of them, optional
+        Tensors, of which each step gets one row, or dicts(input=, taps=[0]): tap k is the row k
+        steps ahead. The shortest one ends the scan.
+    outputs_info : list, optional
+        For each output None, or its value before the first step, or dict(initial=, taps=[-1]): with
+        other taps `initial` holds that many rows. A result keeps the dtype and the shape of its
+        first value.
+    non_sequences : list of Tensor, optional
+        Passed to each step as they are. A random tensor among them stays the same for all steps;
+        others used by the step are drawn anew in each.
+    n_steps : int or Tensor, optional
+        A scalar; with `until` the most there may be; 0 gives 0 rows.
+    truncate_gradient : int, default -1
+        How many steps gradients go back; -1: all.
+    go_backwards : bool, default False
+        Go through sequences from their end.
+    name : str, optional
+        What messages call the scan.
+    strict : bool, default False
+        Variables and placeholders the step uses must be among non_sequences.
+    return_list : bool, default False
+        Outputs are a list even if there is one.
+    debug : bool, default False
+        Run the step in NumPy, one by one.
+    checkpoint : int, optional
+        Store the state only every so many steps; gradients compute the others again.
+    mode, profile, allow_gc : object
+        Accepted, and not needed.
+    fn : callable, optional
+        Another name for `function`.
 
-    outputs: tensors (steps, ...), one or a list. updates: {variable: value after the scan}, for
-    K.function. Random tensors and variables with a default update advance without being passed.
-    Source: the scan of Theano 1.0. Errors: ShapeError, DTypeError, ArgumentError, UsageError.
+    Returns
+    -------
+    outputs : Tensor or list of Tensor
+        Of shape (steps, ...).
+    updates : dict
+        {variable: value after the scan}, for K.function. Random tensors and variables with a
+        default update advance without being passed.
 
+    Raises
+    ------
+    ShapeError, DTypeError
+        Where a result does not have the shape or the dtype of its first value.
+    ArgumentError, UsageError
+        For arguments that make no scan, with the user's line.
+
+    Notes
+    -----
+    The semantics are those of the scan of Theano 1.0.
+
+    Examples
+    --------
     >>> A, k = K.placeholder((None,)), K.placeholder((), dtype="int32")
     >>> powers, updates = K.scan(lambda prior, A: prior * A, outputs_info=K.ones_like(A),
     ...                          non_sequences=A, n_steps=k)
@@ -314,10 +348,26 @@ def handle(node):
 
 
 def map_fn(fn, elems, name=None, dtype=None):
-    """`fn` of each element along the first axis of `elems`, stacked. dtype: of the result.
+    """`fn` of each element along the first axis of `elems`, stacked.
 
-    elems may be a list of tensors of one length; `fn` then takes one element of each.
+    Parameters
+    ----------
+    fn : callable
+        Called once, with a placeholder for an element, or one for an element of each of `elems`.
+    elems : Tensor or list of Tensor
+        Of one length along the first axis.
+    name : str, optional
+        What messages call it.
+    dtype : str, optional
+        Of the result.
 
+    Returns
+    -------
+    Tensor
+        (length of `elems`, ...) with the shape of what `fn` returns.
+
+    Examples
+    --------
     >>> K.map_fn(lambda x: x * x, K.constant([1.0, 2.0, 3.0])).eval()
     array([1., 4., 9.], dtype=float32)
     """
@@ -341,8 +391,24 @@ def as_tensor(x, dtype):
 def foldl(fn, elems, initializer=None, name=None):
     """fn(... fn(fn(initializer, elems[0]), elems[1]) ...): elements combined from left to right.
 
-    fn(accumulator, element); initializer: elems[0] by default, which is then not an element.
+    Parameters
+    ----------
+    fn : callable
+        fn(accumulator, element) -> the next accumulator.
+    elems : Tensor
+        Its elements along the first axis.
+    initializer : Tensor, optional
+        elems[0] by default, which is then not an element.
+    name : str, optional
+        What messages call it.
 
+    Returns
+    -------
+    Tensor
+        The last accumulator.
+
+    Examples
+    --------
     >>> K.foldl(lambda acc, x: acc + x, K.constant([1.0, 2.0, 3.0])).eval()
     array(6., dtype=float32)
     """
@@ -350,8 +416,26 @@ def foldl(fn, elems, initializer=None, name=None):
 
 
 def foldr(fn, elems, initializer=None, name=None):
-    """Like `foldl`, from right to left; initializer: elems[-1] by default.
+    """fn(... fn(fn(initializer, elems[-1]), elems[-2]) ...): elements combined from right to left.
 
+    Parameters
+    ----------
+    fn : callable
+        fn(accumulator, element) -> the next accumulator.
+    elems : Tensor
+        Its elements along the first axis.
+    initializer : Tensor, optional
+        elems[-1] by default, which is then not an element.
+    name : str, optional
+        What messages call it.
+
+    Returns
+    -------
+    Tensor
+        The last accumulator.
+
+    Examples
+    --------
     >>> K.foldr(lambda acc, x: acc - x, K.constant([1.0, 2.0, 10.0])).eval()
     array(7., dtype=float32)
     """

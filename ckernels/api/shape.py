@@ -13,8 +13,27 @@ from .variables import is_sparse, to_dense
 
 
 def concatenate(tensors, axis=-1):
-    """Tensors joined along an existing axis; of sparse ones a sparse tensor, of some a dense one.
+    """Tensors joined along an existing axis.
 
+    Parameters
+    ----------
+    tensors : list of tensor or array
+        Of one number of dimensions, and of equal sizes but along `axis`.
+    axis : int, default -1
+        Along which they are joined.
+
+    Returns
+    -------
+    Tensor
+        Of sparse ones a sparse tensor, of some a dense one.
+
+    Raises
+    ------
+    ShapeError
+        Where the other sizes differ.
+
+    Examples
+    --------
     >>> K.concatenate([K.zeros((2, 1)), K.ones((2, 2))], axis=1).eval()
     array([[0., 1., 1.],
            [0., 1., 1.]], dtype=float32)
@@ -45,8 +64,27 @@ def _list_of(tensors, name):
 
 
 def reshape(x, shape):
-    """`x` with another shape: ints (one may be -1), scalar tensors, or a vector tensor.
+    """`x` with another shape.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape.
+    shape : tuple of int and Tensor, or a vector Tensor
+        One int may be -1: what is left.
+
+    Returns
+    -------
+    Tensor
+        The same elements in C order.
+
+    Raises
+    ------
+    ShapeError
+        Where the elements do not fit.
+
+    Examples
+    --------
     >>> K.int_shape(K.reshape(K.zeros((2, 6)), (3, -1)))
     (3, 4)
     """

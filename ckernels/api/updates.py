@@ -18,6 +18,20 @@ class Update(NamedTuple):
 def update(x, new_x):
     """The update of variable `x` to `new_x`, for the `updates` of a function.
 
+    Parameters
+    ----------
+    x : Variable
+        Of any shape and dtype.
+    new_x : tensor, array or number
+        Its new value, of its shape and of a dtype that converts to its own.
+
+    Returns
+    -------
+    Update
+        For `K.function(..., updates=[...])`.
+
+    Examples
+    --------
     >>> v = K.variable(1.0)
     >>> K.function([], v, updates=[K.update(v, v * 3)])()
     array(1., dtype=float32)
@@ -31,8 +45,22 @@ def update(x, new_x):
 
 
 def update_add(x, increment):
-    """The update of `x` to x + increment.
+    """The update that adds `increment` to variable `x`.
 
+    Parameters
+    ----------
+    x : Variable
+        Of any shape and dtype.
+    increment : tensor, array or number
+        What is added; of a shape that broadcasts to that of `x`.
+
+    Returns
+    -------
+    Update
+        For `K.function(..., updates=[...])`.
+
+    Examples
+    --------
     >>> v = K.variable(1.0)
     >>> K.function([], [], updates=[K.update_add(v, 2)])()
     []
@@ -43,7 +71,27 @@ def update_add(x, increment):
 
 
 def update_sub(x, decrement):
-    """The update of `x` to x - decrement."""
+    """The update that subtracts `decrement` from variable `x`.
+
+    Parameters
+    ----------
+    x : Variable
+        Of any shape and dtype.
+    decrement : tensor, array or number
+        What is subtracted; of a shape that broadcasts to that of `x`.
+
+    Returns
+    -------
+    Update
+        For `K.function(..., updates=[...])`.
+
+    Examples
+    --------
+    >>> v = K.variable([1.0, 2.0])
+    >>> _ = K.function([], [], updates=[K.update_sub(v, 0.5)])()
+    >>> K.get_value(v)
+    array([0.5, 1.5], dtype=float32)
+    """
     return update(need_variable(x, "the first argument of update_sub"), x - decrement)
 
 

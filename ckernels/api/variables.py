@@ -32,9 +32,24 @@ MOST_DIMENSIONS = 32  # of an array that a call takes: MAX_DIMS of the runtime
 
 
 def variable(value, dtype=None, name=None):
-    """A variable with the initial `value` (an array, a number, nested lists, a SciPy matrix: then a
-    sparse variable). dtype: floatx() by default.
+    """A variable: a tensor with a value that updates and `set_value` change.
 
+    Parameters
+    ----------
+    value : array, number, nested lists or SciPy matrix
+        The initial value; of a SciPy matrix the variable is sparse. It is copied.
+    dtype : str, optional
+        floatx() by default, whatever the dtype of `value`.
+    name : str, optional
+        What messages call it.
+
+    Returns
+    -------
+    Variable
+        Of the shape of `value`.
+
+    Examples
+    --------
     >>> import ckernels as K
     >>> K.variable([[1, 2], [3, 4]], dtype="float64", name="example_var").eval()
     array([[1., 2.],
@@ -85,11 +100,33 @@ def constant(value, dtype=None, shape=None, name=None):
 
 
 def placeholder(shape=None, ndim=None, dtype=None, sparse=False, name=None):
-    """An input. shape: ints and None; or ndim: the number of dimensions, all of unknown size.
+    """An input of functions: a tensor without a value.
 
-    If both are given, shape is used; ValueError when neither is. sparse: functions take SciPy
-    matrices for it, of any of their formats.
+    Parameters
+    ----------
+    shape : tuple of int and None, optional
+        None where a size is decided by a call. If both are given, shape is used, not `ndim`.
+    ndim : int, optional
+        The number of dimensions, all of unknown size.
+    dtype : str, optional
+        floatx() by default.
+    sparse : bool, default False
+        Functions take SciPy matrices for it, of any of their formats.
+    name : str, optional
+        Its keyword in calls, and what messages call it.
 
+    Returns
+    -------
+    Tensor
+        Of that shape and dtype.
+
+    Raises
+    ------
+    ArgumentError
+        Where neither shape nor ndim is given.
+
+    Examples
+    --------
     >>> x = K.placeholder(shape=(None, 3), name="x")
     >>> K.int_shape(x), K.dtype(x), K.ndim(x)
     ((None, 3), 'float32', 2)
@@ -236,6 +273,18 @@ def count_params(x):
 def eval(x):
     """The value of a variable, or of an expression that needs no input, as a NumPy array, dense.
 
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape and dtype.
+
+    Returns
+    -------
+    array
+        Of the shape and dtype of `x`.
+
+    Examples
+    --------
     >>> K.eval(K.variable([1.0, 2.0]) * 2)
     array([2., 4.], dtype=float32)
     """
@@ -245,8 +294,20 @@ def eval(x):
 
 
 def get_value(x):
-    """The value of a variable, a copy; of a sparse one a SciPy matrix.
+    """The value of a variable, a copy.
 
+    Parameters
+    ----------
+    x : Variable
+        Of any shape and dtype.
+
+    Returns
+    -------
+    array or SciPy matrix
+        Of a sparse variable a SciPy matrix, of others an array.
+
+    Examples
+    --------
     >>> K.get_value(K.variable([1.0, 2.0]))
     array([1., 2.], dtype=float32)
     """
@@ -261,8 +322,27 @@ def batch_get_value(ops):
 
 
 def set_value(x, value):
-    """Give the variable `x` a new value of the same shape, or an error that names both.
+    """Give the variable `x` a new value of the same shape.
 
+    Parameters
+    ----------
+    x : Variable
+        Of any shape and dtype.
+    value : array or number
+        Of the shape of `x`; it is converted to its dtype and copied.
+
+    Returns
+    -------
+    None
+        Functions see the new value from their next call on.
+
+    Raises
+    ------
+    ShapeError
+        Where the shapes differ; it names both.
+
+    Examples
+    --------
     >>> v = K.variable([1.0, 2.0])
     >>> K.set_value(v, [3, 4])
     >>> K.get_value(v)
