@@ -122,6 +122,35 @@ def test_looking_creates_nothing(tmp_path, capsys):
     assert not (tmp_path / "absent").exists()
 
 
+def test_the_words_of_theano_cache(run, filled, monkeypatch):
+    directory, _ = filled
+    above, other, mine = directory.parent, directory.parent / "other", directory.parent / "mine"
+    for folder, name in ((other, "k.so"), (mine, "notes.txt")):
+        folder.mkdir()
+        (folder / name).write_text("x")
+    (above / "link").symlink_to(other)
+    assert run("basecompiledir") == (0, f"{above}\n")
+    status, text = run("basecompiledir", "list")
+    assert status == 0 and [line.split("\t")[0] for line in text.splitlines()] == [
+        "kernels",
+        "other",
+    ]
+    assert run("unlock")[0] == 0 and "stale" in run("cleanup")[1]
+    for answer in ("n", EOFError()):
+
+        def answered(prompt, answer=answer):
+            if isinstance(answer, str):
+                return answer
+            raise answer
+
+        monkeypatch.setattr("builtins.input", answered)
+        assert run("purge")[0] == 1 and directory.exists()
+    assert run("purge", "--yes")[0] == 0 and not directory.exists() and other.exists()
+    assert run("purge", "--yes") == (0, "0 compiledirs, 0 B deleted\n")
+    assert run("basecompiledir", "purge", "--yes")[0] == 0
+    assert not other.exists() and (mine / "notes.txt").exists()
+
+
 def test_hits_and_order(run, filled):
     """Loads by other processes are counted; `--sort hits` puts the busiest first."""
     keys = filled[1]

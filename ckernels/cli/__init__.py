@@ -112,7 +112,31 @@ def cache_parser():
         json=True,
     )
     child.add_argument("file", help="what `bundle` wrote")
+    _of_directories(commands)
     return parser
+
+
+def _of_directories(commands):
+    """The words of theano-cache that are about whole directories."""
+    _add(commands, "cleanup", "the same as gc", "kernels:collect", json=True)
+    _add(commands, "unlock", "say that there is no lock to remove", "whole:unlock")
+    sure = _add(
+        commands,
+        "purge",
+        "delete the compiledir with all that is in it",
+        "whole:purge",
+        "Not while other processes run: `clear` is safe then. Asks first.",
+    )
+    base = _add(
+        commands,
+        "basecompiledir",
+        "print the directory above the compiledir",
+        "whole:base",
+        "`list` prints the compiledirs in it, `purge` deletes all of them.",
+    )
+    base.add_argument("action", nargs="?", choices=("list", "purge"), help="what to do there")
+    for child in (sure, base):
+        child.add_argument("--yes", "-y", action="store_true", help="do not ask")
 
 
 def main_parser():

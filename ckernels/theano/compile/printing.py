@@ -2,7 +2,7 @@
 
 import sys
 
-from ...base.errors import UsageError
+from ...base.errors import NotSupported, UsageError
 from ..base.names import absent_of as _absent_of
 from ..classes.meanings import SYMBOLS
 from ..classes.op import KernelOp
@@ -282,9 +282,10 @@ def hex_digest(x):
 def pydotprint(
     fct, outfile=None, format=None, return_image=False, print_output_file=True, **kwargs
 ):
-    """Draw a function or variables by K.draw: an .svg beside `outfile`, or .html if that is asked.
+    """Draw a function or variables by K.draw: .html or .svg, .png or .pdf where cairosvg is.
 
-    return_image: the SVG as text, and no file. Other options of Theano's are accepted.
+    Where it is not, an .svg lies beside `outfile`. return_image: the SVG as text, and no file.
+    Other options of Theano's are accepted.
     """
     import os  # no name of this module
     import tempfile  # start-up
@@ -296,10 +297,16 @@ def pydotprint(
         with tempfile.TemporaryDirectory() as folder:
             with open(draw(what, os.path.join(folder, "graph.svg")), encoding="utf-8") as file:
                 return file.read()
-    base, ending = os.path.splitext(str(outfile or "graph.svg"))
-    path = draw(what, base + (ending if ending in (".html", ".htm", ".svg") else ".svg"))
+    base, ending = os.path.splitext(str(outfile or f"graph.{format or 'png'}"))
+    path = None
+    if ending in (".html", ".htm", ".svg", ".png", ".pdf"):
+        try:
+            path = draw(what, base + ending)
+        except NotSupported:  # without cairosvg
+            pass
+    path = path or draw(what, base + ".svg")
     if print_output_file:
-        print(f"the graph is drawn in {path}")
+        print(f"The output file is available at {path}")
 
 
 def drawable(fct):

@@ -1,7 +1,10 @@
 """Variables that are no tensors, sizes known when a function runs, breakpoints, pictures."""
 
 import copy
+import pathlib
 import pickle
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -246,9 +249,22 @@ def test_pictures(tmp_path, capsys):
     f = theano.function([x], T.exp(x) * 2)
     theano.d3viz.d3viz(f, str(tmp_path / "graph.html"))
     assert "exp" in (tmp_path / "graph.html").read_text()
-    theano.printing.pydotprint(x * 2, outfile=str(tmp_path / "graph.png"))
-    assert "graph.svg" in capsys.readouterr().out and (tmp_path / "graph.svg").exists()
+    theano.printing.pydotprint(x * 2, outfile=str(tmp_path / "graph.jpg"))
+    printed = capsys.readouterr().out
+    assert printed == f"The output file is available at {tmp_path / 'graph.svg'}\n"
+    assert (tmp_path / "graph.svg").exists()
     assert theano.printing.pydotprint(x * 2, format="svg", return_image=True).startswith("<svg")
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_pictures_as_png(there, tmp_path, monkeypatch, capsys):
+    cairo = types.ModuleType("cairosvg")
+    cairo.svg2png = lambda write_to, **kwargs: pathlib.Path(write_to).write_bytes(b"a picture")
+    monkeypatch.setitem(sys.modules, "cairosvg", cairo if there else None)
+    path = tmp_path / "graph.png"
+    theano.printing.pydotprint(T.dvector("x") * 2, outfile=str(path))
+    drawn = path if there else path.with_suffix(".svg")
+    assert str(drawn) in capsys.readouterr().out and drawn.exists() and path.exists() == there
 
 
 def test_an_op_that_says_no_to_folding_runs_in_each_call():
