@@ -2,6 +2,7 @@
 
 import copy
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -151,3 +152,8 @@ def exp_of(x):
 
 def logistic_of_exp(x):
     return np.exp(x), exp_of(x)
+
+
+def test_reasons_are_of_programs():
+    told = breadth_page.reasons(Path(breadth_page.__file__).parent / "reasons.ini")
+    assert told and set(told) <= set(registry.load())
