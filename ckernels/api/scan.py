@@ -112,6 +112,7 @@ def scan(
     step = function if function is not None else fn
     if not callable(step):
         raise UsageError(f"scan needs a step function, not {step!r}")
+    go_backwards = given.flag(go_backwards, "go_backwards")
     seqs = [Sequence(k, s) for k, s in enumerate(listed(sequences))]
     infos = [State(k, s) for k, s in enumerate(listed(outputs_info))]
     steps = steps_of(seqs, n_steps)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import ops
 from ..base import given
-from ..base.errors import ArgumentError, DTypeError, NotSupported, ShapeError, UsageError, user_line
+from ..base.errors import DTypeError, NotSupported, ShapeError, UsageError, user_line
 from ..graph.node import constant, make
 from ..graph.shapes import show
 from .operands import converted, is_sparse_matrix, operand
@@ -51,8 +51,7 @@ class SparseTensor:
     ndim = 2
 
     def __init__(self, data, indices, indptr, extent, format="csr", name=None):
-        if format not in FORMATS:
-            raise ArgumentError(f"a sparse tensor is 'csr' or 'csc', not {format!r}")
+        given.word(format, FORMATS, "the format of a sparse tensor")
         self.data, self.indices, self.indptr = data, indices, indptr
         self.extent, self.format, self.name = extent, format, name
         self.line = user_line()

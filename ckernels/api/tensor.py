@@ -322,7 +322,8 @@ class Variable(Tensor):
 
     def eval(self, inputs=None, session=None):
         """The current value, a copy."""
-        return super().eval(inputs) if inputs else self.get_value()
+        given = inputs is not None and not (isinstance(inputs, dict) and not inputs)
+        return super().eval(inputs) if given else self.get_value()
 
     @property
     def default_update(self):

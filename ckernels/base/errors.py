@@ -10,6 +10,7 @@ import functools
 import os
 import sys
 
+import numpy as np
 from numpy.linalg import LinAlgError
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -17,8 +18,10 @@ _API = os.path.join(_PACKAGE, "api", "")
 SHOWN = 160  # most characters of a list of operands, or of a source line, in a message
 WIDE, LONG = 600, 10  # most characters of a line, and most lines, of a message
 _trees = None  # the function that register_trees was given
-# Beginnings of the names of files that are not the user's; a cached property runs in functools.
-_foreign = (_PACKAGE, "<frozen", functools.__file__)
+# Beginnings of the names of files that are not the user's: a cached property runs in functools, and
+# NumPy asks tensors for arrays.
+_NUMPY = os.path.join(os.path.dirname(np.__file__), "")
+_foreign = (_PACKAGE, "<frozen", functools.__file__, _NUMPY)
 _owners = {}  # {name of a file: whose it is}: a cache, since each node asks for a dozen frames
 _doing = str  # () -> what a library that calls ckernels is doing, "" for nothing
 

@@ -99,8 +99,8 @@ def function(x, what):
 
 
 def path(x, what):
-    """`x` as the name of a file or folder."""
+    """`x` as the name of a file or folder, a str."""
     try:
-        return os.fspath(x)
+        return os.fsdecode(x)
     except TypeError:
         _refuse(what, "the name of a file or folder", x)

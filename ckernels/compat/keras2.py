@@ -284,7 +284,7 @@ def relu(x, alpha=0.0, max_value=None, threshold=0.0):
     >>> K.relu(np.array([-2.0, 0.5, 3.0, 9.0]), 0.5, max_value=6.0, threshold=1.0).eval()
     array([-1.5 , -0.25,  3.  ,  6.  ])
     """
-    if not isinstance(threshold, _Tensor) and threshold == 0:
+    if not isinstance(threshold, _Tensor) and _np.ndim(threshold) == 0 and threshold == 0:
         return _nn.relu(x, alpha, max_value)
     x = _node_of(x)
     below = _ops.mul(_ops.sub(x, _operand(threshold)), _operand(alpha))

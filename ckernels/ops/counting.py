@@ -118,6 +118,8 @@ def unique(x, return_index=False, return_inverse=False, return_counts=False):
     """
     x = to_node(x, "unique")
     flat = flatten(x)
+    return_index = flag(return_index, "return_index")
+    return_inverse = flag(return_inverse, "return_inverse")
     needs_order = return_index or return_inverse
     order = argsort(flat, 0) if needs_order else None
     rising = take(flat, order, 0) if needs_order else sort(flat, 0)
@@ -130,9 +132,9 @@ def unique(x, return_index=False, return_inverse=False, return_counts=False):
     first = flatnonzero(new)
     index = take(order, first, 0) if needs_order else None
     found = [take(rising, first, 0)]
-    if flag(return_index, "return_index"):
+    if return_index:
         found.append(index)
-    if flag(return_inverse, "return_inverse"):
+    if return_inverse:
         numbers_ = sub(cumsum(cast(new, "int64"), 0), 1)
         placed = scatter_add(zeros_like(order), order, numbers_)
         found.append(reshape(placed, sized(x)) if x.ndim != 1 else placed)

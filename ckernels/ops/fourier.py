@@ -152,7 +152,7 @@ def irfft(z, ndim=1, norm=None, is_odd=False):
             f"that of the pairs: it takes 1 to {z.ndim - 1}"
         )
     sizes = sized(z, range(z.ndim - 1 - ndim, z.ndim - 1))
-    half, odd = sizes[-1], int(bool(is_odd))
+    half, odd = sizes[-1], int(given.flag(is_odd, "is_odd"))
     sizes[-1] = add(mul(sub(half, 1), 2), odd) if isinstance(half, Node) else 2 * (half - 1) + odd
     y = make("irfft", (z, shape_vector(sizes)))
     return _scaled(y, times(*sizes), norm, False)

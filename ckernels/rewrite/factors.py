@@ -382,23 +382,40 @@ def _simplify_once(f):
 
 
 def write(f, dtype):
-    """The tree of a Fraction: scalars by themselves, then small factors before large ones."""
+    """The tree of a Fraction: scalars by themselves, then small factors before large ones, and of
+    one size those above the bar first: in x * (s / t) the rows s are divided, which costs less than
+    to divide x * s, and x * s may be beyond all floats where the quotient is 1."""
     above, below = ([n for n in part if n.ndim] for part in (f.above, f.below))
-    result = None
-    for n in smallest_first(above):
-        result = n if result is None else make("mul", (result, n))
+    result, waiting = None, []
+    for n, under in smallest_first(above, below):
+        if under:
+            waiting.append(n)
+            continue
+        if result is not None:
+            result = make("mul", (_over_all(result, waiting), n))
+            waiting = []
+        else:
+            result = n
     factor = _scalars(f, dtype)
     if result is None:
         result = scalar(1, dtype) if factor is None else factor
     elif factor is not None:
         result = make("mul", (result, factor))
-    for n in smallest_first(below):
-        result = make("true_div", (result, n))
+    result = _over_all(result, waiting)
     return make("neg", (result,)) if f.coef < 0 else result
 
 
-def smallest_first(nodes):
-    return sorted(sorted(nodes, key=lambda n: -n.uid), key=lambda n: Longest(n.size))[::-1]
+def _over_all(result, divisors):
+    for n in divisors:
+        result = make("true_div", (result, n))
+    return result
+
+
+def smallest_first(above, below):
+    """(factor, whether it is below the bar) of all, those above first where sizes are equal."""
+    found = [(n, under) for part, under in ((below, True), (above, False)) for n in part]
+    found.sort(key=lambda pair: (not pair[1], -pair[0].uid))
+    return sorted(found, key=lambda pair: Longest(pair[0].size))[::-1]
 
 
 def _scalars(f, dtype):

@@ -4,6 +4,7 @@ Plans the graph once more for the shapes of the last call, because plans do not 
 The reasons are those of the scheduler (schedule/reasons.py); nothing is decided here.
 """
 
+from ..base import given
 from ..graph.printing import location
 from ..plan.concrete import concretise
 from ..plan.instructions import SCAN, flatten
@@ -17,6 +18,7 @@ NOT_YET = "Nothing was planned yet: call the function first, then explain() spea
 
 def explain(program, rewrites=False):
     """The text for the last plan of a Program; rewrites: what was rewritten before it, too."""
+    rewrites = given.flag(rewrites, "rewrites")
     if program.bound is None:
         return NOT_YET
     draft = program.drafted("lower")

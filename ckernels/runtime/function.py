@@ -274,12 +274,13 @@ class Spec(Arguments):
                     f"dimensions for a {old.dtype} one of {old.ndim}"
                 )
             replace[old] = new
+        name = given.name(name) or self.name
         deleted = given.flag(delete_updates, "delete_updates")
         updates = [] if deleted else self.updates
         roots = rebuild(self.outputs + [new for _, new in updates], replace)
         outputs = roots[: len(self.outputs)]
         updates = [(replace.get(v, v), new) for (v, _), new in zip(updates, roots[len(outputs) :])]
-        return self.like(outputs=outputs, updates=updates, name=name or self.name).callable()
+        return self.like(outputs=outputs, updates=updates, name=name).callable()
 
 
 def _spec(graph, inputs, outputs, kept):

@@ -13,8 +13,9 @@ import numpy as np
 import ckernels as K
 from ckernels.errors import CKernelsError
 
-# They forget what tests are made of, or replace libraries; check_hint is a helper of its file.
-LEFT_OUT = ("clear_session", "install", "reset_uids", "check_hint")
+# They forget what tests are made of, or replace libraries; the others are helpers of their files.
+LEFT_OUT = ("clear_session", "install", "reset_uids", "check_hint", "register_hook", "hook",
+            "wrap", "standing_for")  # fmt: skip
 STATE = ("floatx", "epsilon", "image_data_format", "intx")
 # Python's own words for a call that does not fit a signature.
 ARITY = (
@@ -183,8 +184,11 @@ def restore(kept, threads):
 
 
 def of_the_caller(problem, args, kwargs):
-    """Whether Python itself says that a call does not fit a signature, or code of the caller
-    raised: functions that are arguments are called, and iterators asked."""
+    """Whether Python itself says that a call does not fit a signature, the system that a file
+    cannot be had, or code of the caller raised: functions that are arguments are called, and
+    iterators asked."""
+    if isinstance(problem, OSError) and isinstance(problem.filename, str):
+        return True  # of a file with the name that was given
     if type(problem) is TypeError and any(words in str(problem) for words in ARITY):
         return True
     last = problem.__traceback__

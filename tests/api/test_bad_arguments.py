@@ -12,18 +12,30 @@ import pytest
 import ckernels as K
 import ckernels.compat.theano.tensor as T
 from ckernels.compat import keras1, keras2
+from ckernels.compat.theano import shared
 from ckernels.compat.theano.tensor.signal.pool import pool_2d
 from ckernels.errors import ArgumentError, CKernelsError, DTypeError, ShapeError, UsageError
 
 from . import bad_arguments as bad
 
 DIALECTS = ("keras1", "keras2", "natural_bm", "nnet", "signal")
+THEANO = (
+    "", "tensor", "tensor.nnet", "tensor.signal.pool", "tensor.slinalg", "tensor.nlinalg",
+    "tensor.fft", "tensor.extra_ops", "tensor.raw_random", "tensor.shared_randomstreams",
+    "sandbox.rng_mrg", "gradient", "ifelse", "printing", "sparse", "typed_list", "gof",
+    "tensor.subtensor", "tensor.nnet.bn", "tensor.nnet.conv", "tensor.nnet.neighbours",
+    "tensor.nnet.ctc", "tensor.nnet.abstract_conv", "tensor.elemwise", "tensor.sort", "raise_op",
+    "updates", "misc.pkl_utils", "compile", "tensor.signal.conv", "tensor.signal.downsample",
+    "tensor.opt", "tensor.var", "tensor.inplace", "tensor.sharedvar",
+)  # fmt: skip
 COUNT = int(os.environ.get("CKERNELS_TESTS_CASES", 20000))
 
 
 def every_function():
-    modules = [K, K.sparse, *(importlib.import_module(f"ckernels.compat.{n}") for n in DIALECTS)]
-    return [(f"{m.__name__}.{n}", f) for m in modules for n, f in bad.functions(m).items()]
+    names = [*DIALECTS, *(f"theano.{tail}".rstrip(".") for tail in THEANO)]
+    modules = [K, K.sparse, *(importlib.import_module(f"ckernels.compat.{n}") for n in names)]
+    every = [(f"{m.__name__}.{n}", f) for m in modules for n, f in bad.functions(m).items()]
+    return list({id(f): (name, f) for name, f in every}.values())
 
 
 def every_method(tensors):
@@ -31,11 +43,13 @@ def every_method(tensors):
     f = K.function([tensors["matrix"]], tensors["matrix"] * 2, name="f")
     f(np.ones((3, 3)))
     owners = {k: tensors[k] for k in ("matrix", "whole", "mask", "sparse", "variable")}
+    owners |= {"tmat": T.dmatrix("x"), "tvec": T.ivector("i"), "tsc": T.dscalar("s")}
+    owners["shared"] = shared(np.ones((3, 3)), name="w")
     return [
         (f"{kind}.{name}", getattr(x, name))
         for kind, x in {**owners, "f": f}.items()
         for name in dir(x)
-        if name[0] != "_" and callable(getattr(x, name, None))
+        if name[0] != "_" and name != "value" and callable(getattr(x, name, None))
     ]
 
 
@@ -58,7 +72,7 @@ def findings(seed, rounds):
 
 def test_every_function_once(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)  # `draw` and `export` write where they are told
-    assert len(every_function()) > 500
+    assert len(every_function()) > 1200
     found = findings(1, 1)
     assert not found, "\n".join(found)
 

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+from ckernels import ops
 from ckernels.ops.reference import evaluate
 from ckernels.rewrite import optimise
 from ckernels.runtime.function import make_function
 
+from .helpers import placeholder
 from .near_misses import FORMULAS, Case
 
 
@@ -46,6 +48,23 @@ def test_near_misses():
 @pytest.mark.parametrize("mode", ["compiled", "fast_compile"])
 def test_compiled_near_misses(mode):
     search_compiled(range(1000, 1045), mode)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (None, None)])
+def test_a_quotient_of_rows_is_taken_before_a_product_beyond_all_floats(shape):
+    """A softmax without its maximum: exp(x) * rows is beyond float32 where rows / sums is 1."""
+    x = placeholder("float32", shape)
+    e = ops.exp(x)
+    rows = ops.sum(e, (1,), keepdims=True)
+    others = ops.sum(ops.true_div(ops.maximum(e, rows), rows), (1,))  # along the other axis
+    root = ops.mul(e, ops.sub(ops.true_div(1.0, rows), others))
+    a = np.linspace(40, 50, 16).reshape(4, 4).astype("float32")
+    want = np.exp(a.astype("float64"))
+    sums = want.sum(1, keepdims=True)
+    want = want * (1 / sums - (np.maximum(want, sums) / sums).sum(1))
+    for mode in ("compiled", "fast_compile"):
+        got = make_function([x], [root], positional_only=True, mode=mode)(a)[0]
+        np.testing.assert_allclose(got, want, 2e-5)
 
 
 @pytest.mark.slow

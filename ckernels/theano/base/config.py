@@ -10,7 +10,7 @@ import functools
 import os
 
 from ...base.config import config as engine
-from ...base.errors import ArgumentError, CKernelsError
+from ...base.errors import ArgumentError, CKernelsError, UsageError
 from .exceptions import RefusedError
 from .flags import FIXED, ROWS
 
@@ -225,7 +225,10 @@ class change_flags(contextlib.ContextDecorator):  # noqa: N801
     """
 
     def __init__(self, args=(), **flags):
-        self.flags = {**dict(args), **flags}
+        try:
+            self.flags = {**dict(args), **flags}
+        except (TypeError, ValueError):
+            raise UsageError(f"flags are {{name: value}} or pairs of these, not {args!r}") from None
         for name in self.flags:
             if name not in config._params:
                 raise RefusedError(f"Theano's configuration has no flag {name!r}")

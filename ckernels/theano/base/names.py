@@ -6,6 +6,8 @@ lists of what is absent are in absent_names.py.
 
 import importlib
 
+from .doors import put_doors
+
 ROOT = __package__.rpartition(".")[0]
 VERSION = "1.0.5"
 PLACES = {     # a module of Theano: the file that has its names, below ckernels.theano
@@ -93,6 +95,13 @@ def place(tail):
     return f"{ROOT}.{PLACES.get(tail, f'modules.{tail}')}"
 
 
+def loaded(name):
+    """The module of this package with this name, its functions with their doors."""
+    module = importlib.import_module(name)
+    put_doors()
+    return module
+
+
 def known(module, name):
     """Whether the module of this name in Theano 1.0.5 had `name`, where ckernels does not."""
     from . import absent_names  # start-up: only errors read it
@@ -109,7 +118,7 @@ def elsewhere(module, name):
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     tail = f"{module}.{name}"[len("theano.") :]
     if tail in PLACES:
-        return importlib.import_module(place(tail))
+        return loaded(place(tail))
     raise missing(module, name)
 
 
@@ -122,7 +131,7 @@ def absent_of(module, elsewhere_named=None):
 
     def __getattr__(name):  # noqa: N807
         if name in table:
-            return getattr(importlib.import_module(f"{ROOT}.{table[name]}"), name)
+            return getattr(loaded(f"{ROOT}.{table[name]}"), name)
         return elsewhere(module, name)
 
     return __getattr__

@@ -11,7 +11,7 @@ import numpy as np
 
 from ... import ops
 from ...base import dtypes
-from ...base.errors import UsageError
+from ...base.errors import NotSupported, UsageError
 from ...graph.node import Node, constant, make
 from ...graph.op import REGISTRY
 from ..base.config import config
@@ -20,12 +20,16 @@ from .special import special
 DISCRETE = dtypes.BOOL + dtypes.INTEGERS
 
 
-@functools.lru_cache(maxsize=1024)
 def upcast(*names):
-    """The dtype that holds values of all `names`, as Theano's scalar.upcast."""
-    common = np.dtype(names[0])
-    for name in names[1:]:
-        common = np.promote_types(common, np.dtype(name))
+    """The dtype that holds values of all `names`, at least one, as Theano's scalar.upcast."""
+    return _promoted(*map(np.dtype, names))
+
+
+@functools.lru_cache(maxsize=1024)
+def _promoted(*kinds):
+    common = kinds[0]
+    for kind in kinds[1:]:
+        common = np.promote_types(common, kind)
     return common.name
 
 
@@ -83,7 +87,7 @@ def _whole(x, y):
     return (ops.cast(x, "int8"), ops.cast(y, "int8")) if x.dtype == "bool" else (x, y)
 
 
-class ComplexError(NotImplementedError):
+class ComplexError(NotSupported):
     """An operation that complex numbers do not have."""
 
 

@@ -1,11 +1,14 @@
 """dump and load: pickles of objects with arrays, in one zip file."""
 
 import io
+import os
 import pickle
 import zipfile
 
 import numpy as np
 
+from ...base import given
+from ...base.errors import ArgumentError, UsageError
 from ..base.names import absent_of as _absent_of
 
 
@@ -21,7 +24,7 @@ def function_dump(filename, inputs, outputs=None, **options):
     [2.0, 3.0]
     """
     options.pop("extra_tag_to_remove", None)
-    with open(filename, "wb") as file:
+    with open(given.path(filename, "filename"), "wb") as file:
         pickle.dump({"inputs": inputs, "outputs": outputs, **options}, file)
 
 
@@ -81,7 +84,8 @@ class _Unpickler(pickle.Unpickler):
 
 def dump(obj, file_handler, protocol=pickle.HIGHEST_PROTOCOL, persistent_id=None):
     """Pickle `obj` to a file as a zip archive in which each array is a file of NumPy's format."""
-    with zipfile.ZipFile(file_handler, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
+    file = _file(file_handler, "write")
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
         out = io.BytesIO()
         _Pickler(out, archive, protocol).dump(obj)
         archive.writestr("pkl", out.getvalue())
@@ -89,8 +93,19 @@ def dump(obj, file_handler, protocol=pickle.HIGHEST_PROTOCOL, persistent_id=None
 
 def load(f, persistent_load=None):
     """What `dump` wrote."""
-    with zipfile.ZipFile(f, "r") as archive:
+    try:
+        opened = zipfile.ZipFile(_file(f, "read"), "r")
+    except zipfile.BadZipFile:
+        raise ArgumentError(f"{f!r} holds nothing that dump wrote") from None
+    with opened as archive:
         return _Unpickler(io.BytesIO(archive.read("pkl")), archive).load()
+
+
+def _file(file, does):
+    """`file`, a path or what has a method `does`."""
+    if not isinstance(file, (str, os.PathLike)) and not callable(getattr(file, does, None)):
+        raise UsageError(f"a path or a file to {does} is needed, not {type(file).__name__}")
+    return file
 
 
 __getattr__ = _absent_of("theano.misc.pkl_utils")

@@ -5,6 +5,7 @@ Each is the function of the same name in theano.tensor; this file only binds the
 
 import numpy as np
 
+from ...base import given
 from ...base.errors import ArgumentError, UsageError
 from ..base.hooks import hook
 from ..classes.meanings import UNARY
@@ -283,7 +284,7 @@ class Operators:
     def copy(self, name=None):
         """A variable of the same value and its own identity."""
         made = _op("tensor_copy")(self)
-        made.name = name
+        made.name = given.name(name)
         return made
 
     def transfer(self, target):

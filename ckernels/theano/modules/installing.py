@@ -12,6 +12,7 @@ import runpy
 import sys
 
 from ..base import names
+from ..base.doors import put_doors
 
 OWN = __package__  # theano
 
@@ -38,7 +39,8 @@ class _Finder:  # start-up: the classes of importlib.abc bring archives and temp
         return spec
 
     def create_module(self, spec):
-        found = importlib.import_module(spec.own)
+        found = names.loaded(spec.own)
+        _name(self.root)  # what it loaded: no module may take the place of a function of its name
         self.kept = getattr(self, "kept", {})
         self.kept[spec.name] = found.__spec__, found.__name__
         return found
@@ -86,6 +88,7 @@ def documented():
 
 def _put(finder):
     """Have a finder asked first, and what is loaded already known by its names."""
+    put_doors()
     root = finder.root
     sys.modules[root] = sys.modules[OWN]
     if finder not in sys.meta_path:
@@ -93,6 +96,11 @@ def _put(finder):
     for name, module in list(sys.modules.items()):
         if name.startswith(OWN + "."):
             sys.modules.setdefault(root + name[len(OWN) :], module)
+    _name(root)
+
+
+def _name(root):
+    """Have all modules of Theano's that are loaded known by their names below `root`."""
     # Modules that are here already: importing them again would put a module in the place of a
     # function of its name (theano.compile.function) in the package above.
     for tail in names.PLACES:

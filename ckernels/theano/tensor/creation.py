@@ -130,12 +130,14 @@ class ARange(KernelOp):
     _made = {}
 
     def __new__(cls, dtype):
+        dtype = name_of(dtype)
         found = cls._made.get(dtype)
         if found is None:
             found = cls._made[dtype] = object.__new__(cls)
         return found
 
     def __init__(self, dtype):
+        dtype = name_of(dtype)
         KernelOp.__init__(self, _arange, "ARange", dtype=dtype)
         self.dtype = dtype
 

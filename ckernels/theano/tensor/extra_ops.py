@@ -5,6 +5,7 @@ import numpy as np
 from ... import ops
 from ...base.errors import ArgumentError, UsageError
 from ...graph.node import constant as constant_node
+from ...graph.shapes import axis_of
 from ..base.config import config
 from ..base.names import absent_of as _absent_of
 from ..classes.meanings import DISCRETE
@@ -80,7 +81,8 @@ def diff(x, n=1, axis=-1):
     x = as_tensor_variable(x)
     if x.ndim == 0:
         raise UsageError("diff needs at least one dimension")
-    return KernelOp(_diff, "DiffOp", n=int(n), axis=axis % x.ndim)(x)
+    axis = axis_of(axis, x.ndim, "the axis of diff")
+    return KernelOp(_diff, "DiffOp", n=int(n), axis=axis)(x)
 
 
 def _diff(x, n, axis):

@@ -9,6 +9,7 @@ import numpy as np
 from ... import ops
 from ...base.dtypes import is_complex
 from ...base.errors import ArgumentError, IndexOutOfBounds, UsageError
+from ...graph.shapes import axis_of
 from ..base.exceptions import RefusedError
 from ..base.names import absent_of as _absent_of
 from ..classes.meanings import DISCRETE
@@ -353,7 +354,7 @@ def take(a, indices, axis=None, mode="raise"):
     a, indices = as_tensor_variable(a), as_tensor_variable(indices)
     if axis is None:
         a, axis = a.flatten(), 0
-    axis = axis % a.ndim
+    axis = axis_of(axis, a.ndim, "the axis of take")
     if mode not in ("raise", "wrap", "clip"):
         raise ArgumentError(f"invalid mode '{mode}' for take")
     if mode == "wrap":

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import ops
 from ...base import dtypes
-from ...base.errors import ArgumentError, NotSupported, UsageError
+from ...base.errors import ArgumentError, NotSupported, ShapeError, UsageError
 from ...graph.node import constant as constant_node
 from ..classes.meanings import DISCRETE, floats, upcast
 from ..classes.op import KernelOp
@@ -276,6 +276,8 @@ def makeKeepDims(x, y, axis):  # noqa: N802 (Theano's name)
     """`y`, a reduction of `x` over `axis`, with those axes back as axes of size 1."""
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     axes = list(range(x.ndim)) if axis is None else axes_of(axis, x.ndim)
+    if len(axes) + y.ndim != x.ndim:
+        raise ShapeError(f"{x.ndim} dimensions without {len(axes)} are not the {y.ndim} of {y}")
     rest = iter(range(y.ndim))
     return y.dimshuffle(["x" if i in axes else next(rest) for i in range(x.ndim)])
 

@@ -8,7 +8,7 @@ from ...base.errors import ArgumentError, IndexOutOfBounds, ShapeError, UsageErr
 from ...graph.node import constant as constant_node
 from ...graph.node import make
 from ...graph.op import Op as Row
-from ...graph.shapes import show
+from ...graph.shapes import axis_of, show
 from ..base.exceptions import RefusedError
 from ..classes.op import KernelOp
 from ..handles.variables import Handle, as_tensor_variable, constant
@@ -327,8 +327,9 @@ def swapaxes(y, axis1, axis2):
 def moveaxis(x, source, destination):
     """Axis `source` at the place `destination`."""
     x = as_tensor_variable(x)
-    order = [i for i in range(x.ndim) if i != source % x.ndim]
-    order.insert(destination % x.ndim, source % x.ndim)
+    source = axis_of(source, x.ndim, "the source of moveaxis")
+    order = [i for i in range(x.ndim) if i != source]
+    order.insert(axis_of(destination, x.ndim, "the destination of moveaxis"), source)
     return x.dimshuffle(order)
 
 
@@ -337,7 +338,8 @@ def squeeze(x, axis=None):
     x = as_tensor_variable(x)
     if axis is None:
         return x.dimshuffle([i for i in range(x.ndim) if not x.broadcastable[i]])
-    axes = [a % x.ndim for a in (axis if isinstance(axis, (list, tuple)) else [axis])]
+    given = axis if isinstance(axis, (list, tuple)) else [axis]
+    axes = [axis_of(a, x.ndim, "the axis of squeeze") for a in given]
     return addbroadcast(x, *axes).dimshuffle([i for i in range(x.ndim) if i not in axes])
 
 
@@ -596,7 +598,7 @@ def roll(x, shift, axis=None):
             if x.ndim
             else x
         )
-    axis = axis % x.ndim
+    axis = axis_of(axis, x.ndim, "the axis of roll")
     if isinstance(shift, (int, np.integer)):
         return KernelOp(_roll, "Roll", shift=int(shift), axis=axis)(x)
     from .joining import join

@@ -1,6 +1,8 @@
 """Names that are not here: the error says truly whether Theano 1.0 had them."""
 
 import importlib
+import subprocess
+import sys
 
 import pytest
 
@@ -76,3 +78,26 @@ def test_listed_names_are_absent(own):
     """A name that came to be here has to go from its list."""
     module = importlib.import_module(f"ckernels.theano.{own}")
     assert [name for name in absent_names.NAMES[own].split() if hasattr(module, name)] == []
+
+
+NAMES_KEPT = """
+import importlib, types
+from ckernels.compat import theano
+from ckernels.theano.base.names import PLACES
+for tail in filter(None, PLACES):
+    name = "ckernels.compat.theano." + tail
+    package, _, last = name.rpartition(".")
+    package = importlib.import_module(package)
+    before = getattr(package, last, None)
+    importlib.import_module(name)
+    if isinstance(before, types.FunctionType):
+        print(tail)
+        assert getattr(package, last) is before, tail
+assert theano.tensor.sort([2, 1]).eval().tolist() == [1, 2]
+"""
+
+
+def test_importing_a_module_leaves_the_function_of_its_name():
+    done = subprocess.run([sys.executable, "-c", NAMES_KEPT], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert {"tensor.sort", "compile.function", "scan_module.scan"} <= set(done.stdout.split())

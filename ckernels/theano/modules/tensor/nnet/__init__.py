@@ -20,6 +20,7 @@ from ....tensor.nnet.bn import (
     batch_normalization_test,
     batch_normalization_train,
 )
+from ....tensor.nnet.ctc import ctc
 from ....tensor.nnet.losses import (
     CrossentropyCategorical1HotGrad,
     CrossentropySoftmax1HotWithBiasDx,
@@ -61,7 +62,6 @@ __getattr__ = _absent_of(
     {
         "tensor.nnet.abstract_conv": """conv2d conv3d conv2d_transpose conv2d_grad_wrt_inputs
             separable_conv2d separable_conv3d causal_conv1d""",
-        "tensor.nnet.ctc": "ctc",
         "tensor.nnet.blocksparse": "sparse_block_dot",
     },
 )
