@@ -78,6 +78,14 @@ def sequence(x, what):
         _refuse(what, "a list", x)
 
 
+def walked(x, what):
+    """An iterator over the items of `x`."""
+    try:
+        return iter(x)
+    except TypeError:
+        _refuse(what, "a list", x)
+
+
 def pair(x, what):
     """The two items of `x`."""
     items = sequence(x, what)

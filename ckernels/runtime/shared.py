@@ -5,7 +5,7 @@ Calls and plans are in function.py, debug.py, staged.py and steady.py.
 
 import numpy as np
 
-from ..base import locks
+from ..base import given, locks
 from ..base.errors import MissingName, NotSupported, ShapeError, with_line
 from ..graph.shapes import show
 from ..graph.walk import toposort
@@ -115,11 +115,12 @@ class Shared:
         what calls before it updated stays updated. None for no rows where the last is asked for.
         """
         found = None if last else []
-        for row in rows:
+        for row in given.walked(rows, "rows of over"):
+            got = self(*given.walked(row, "each row of over"))
             if last:
-                found = self(*row)
+                found = got
             else:
-                found.append(self(*row))
+                found.append(got)
         return found
 
     def source(self):

@@ -54,8 +54,9 @@ def test_an_error_ends_it_and_keeps_what_was_done(mode, last):
     with pytest.raises(K.errors.CKernelsError):
         f.over([(np.ones(2),), (np.ones((2, 2)),), (np.ones(4),)], last=last)
     assert K.get_value(total) == 2
-    with pytest.raises(TypeError):
-        f.over([3], last=last)
+    for row in (3, np.array(None, object)):
+        with pytest.raises(K.errors.UsageError, match="each row of over must be a list, not"):
+            f.over([row], last=last)
 
     def rows():
         yield (np.ones(3),)
@@ -64,8 +65,9 @@ def test_an_error_ends_it_and_keeps_what_was_done(mode, last):
     with pytest.raises(RuntimeError, match="no more"):
         f.over(rows(), last=last)
     assert K.get_value(total) == 5
-    with pytest.raises(TypeError):
-        f.over(7)
+    for rows in (7, np.array(None, object)):
+        with pytest.raises(K.errors.UsageError, match="rows of over must be a list, not"):
+            f.over(rows)
 
 
 def test_results_are_let_go():

@@ -293,9 +293,25 @@ static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
 }
 
 /* f(*row) of one row. */
+/* An iterator over the rows of `over` or over one of them: a UsageError says what it has to be. */
+static PyObject *walk(PyObject *given, const char *what)
+{
+    PyObject *found = PyObject_GetIter(given);
+    if (found || !PyErr_ExceptionMatches(PyExc_TypeError))
+        return found;
+    PyErr_Clear();
+    PyObject *module = PyImport_ImportModule("ckernels.base.given");
+    found = module ? PyObject_CallMethod(module, "walked", "Os", given, what) : NULL;
+    Py_XDECREF(module);
+    return found;
+}
+
 static PyObject *call_row(PyObject *self, PyObject *row)
 {
-    PyObject *args = PyErr_CheckSignals() ? NULL : PySequence_Tuple(row);
+    PyObject *items = PyErr_CheckSignals() ? NULL : PyTuple_Check(row) || PyList_Check(row)
+        ? Py_NewRef(row) : walk(row, "each row of over");
+    PyObject *args = items ? PySequence_Tuple(items) : NULL;
+    Py_XDECREF(items);
     PyObject *result = NULL;
     if (args)
         result = ck_call(self, ((PyTupleObject *)args)->ob_item, PyTuple_GET_SIZE(args), NULL);
@@ -311,7 +327,7 @@ static PyObject *function_over(PyObject *self, PyObject *args, PyObject *kwargs)
     int last = 0;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|p:over", names, &given, &last))
         return NULL;
-    PyObject *rows = PyObject_GetIter(given);
+    PyObject *rows = walk(given, "rows of over");
     PyObject *results = last ? Py_NewRef(Py_None) : PyList_New(0);
     while (rows && results && (row = PyIter_Next(rows))) {
         found = call_row(self, row);
