@@ -53,6 +53,7 @@ FILES = {
     "test_docs.py": "the examples of docs/ and docstrings",
     "test_layers.py": "what all files import",
     "test_mirror.py": "the names of tests",
+    "test_mutants.py": "build_tools/mutants.py",
     "test_no_compiler.py": "all rooms without a C compiler",
     "test_site.py": "build_tools/",
     "test_types.py": "build_tools/",
