@@ -163,24 +163,23 @@ NAMES = {
         mul_s_d_csc mul_s_d_csr mul_s_s mul_s_v mul_s_v_csr register_specialize sampling_dot_csr
         structured_add_s_v structured_add_s_v_csr structured_monoid tensor theano""",
     "modules.tensor": """
-        AdvancedBooleanIncSubtensor AdvancedBooleanIndexingError AdvancedIndexingError Apply
+        AdvancedBooleanIncSubtensor AdvancedBooleanIndexingError AdvancedIndexingError
         BaseAdvancedIncSubtensor BaseAdvancedSubtensor ComplexError Default DisconnectedType
-        Generic IntegerDivisionError LoadFromDisk MPIRecv MPIRecvWait MPISend MPISendWait
-        MakeSlice MethodNotDefined Nonzero Op ParamsType ShapeError SliceConstant SliceType
-        SubtensorPrinter Type adv_index_broadcastable_pattern advanced_boolean_inc_subtensor
+        IntegerDivisionError LoadFromDisk MPIRecv MPIRecvWait MPISend MPISendWait MakeSlice
+        MethodNotDefined Nonzero ParamsType ShapeError SliceConstant SliceType SubtensorPrinter
+        adv_index_broadcastable_pattern advanced_boolean_inc_subtensor
         advanced_boolean_set_subtensor advanced_boolean_subtensor advanced_set_subtensor
         alloc_validate_shape as_index_variable as_int_none_variable blas_c blas_headers
-        blas_scipy check_advanced_indexing_dimensions check_and_reject_bool
-        check_equal_numpy comm complex_types constant_cache constructor elemwise_cgen
-        equal_slices float16_atol float16_rtol float32_atol float32_rtol float64_atol
-        float64_rtol float_types fourier gammainc gammaincc gammal gammau get_idx_list
-        get_scalar_constant_value_elemwises grad_not_implemented grad_undefined
-        hash_from_code hash_from_ndarray hashtype inc_code int32 int32_t int_types irecv
-        isend key_to_cmp make_constant make_slice min_informative_str mpi_cmps mpi_enabled
-        mpi_keys mpi_send_wait_cmp mpi_send_wait_key mpi_tag_cmp mpi_tag_key
-        numpy_diagonal_return_view numpy_scalar opt_uncanonicalize pprint python_all
-        python_any python_complex recv register_transfer send setdefault shape_of_variables
-        slicetype sparse_module_ref transfer""",
+        blas_scipy check_advanced_indexing_dimensions check_and_reject_bool check_equal_numpy
+        comm complex_types constant_cache constructor elemwise_cgen equal_slices float16_atol
+        float16_rtol float32_atol float32_rtol float64_atol float64_rtol float_types fourier
+        gammainc gammaincc gammal gammau get_idx_list get_scalar_constant_value_elemwises
+        grad_not_implemented grad_undefined hash_from_code hash_from_ndarray hashtype inc_code
+        int32 int32_t int_types irecv isend key_to_cmp make_constant make_slice
+        min_informative_str mpi_cmps mpi_enabled mpi_keys mpi_send_wait_cmp mpi_send_wait_key
+        mpi_tag_cmp mpi_tag_key numpy_diagonal_return_view numpy_scalar opt_uncanonicalize
+        pprint python_all python_any python_complex recv register_transfer send setdefault
+        shape_of_variables slicetype sparse_module_ref transfer""",
     "handles.constants": """
         Apply DisconnectedType Generic MakeSlice Op SliceConstant SliceType Type
         as_int_none_variable hashtype make_slice slicetype""",

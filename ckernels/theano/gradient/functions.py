@@ -26,6 +26,7 @@ from ..graph.apply import Constant, Variable, ancestors, apply_order
 from ..graph.type import DisconnectedType, NullType
 from ..graph.walks import LAZY, applied, handle_of, is_leaf, known_handles
 from ..handles.variables import Handle, as_tensor_variable, wrap
+from ..tensor.shaping import patternbroadcast
 from ..user_ops.perform import Performed, is_opaque, noting
 from .differences import GradientError, numeric_grad
 from .objects import Flow, at_places, numbers, passed
@@ -469,8 +470,12 @@ def _finished(found, x, cost, disconnected, wanted, null_gradients, known=()):
         return made
     if made._owner is not LAZY:  # a variable the user has already: a gradient is no alias of it
         made = apply_op(_identity, made)
+    alike = x.is_tensor and made.dtype == x.dtype and made.ndim == x.ndim
+    if alike and any(b and not m for b, m in zip(x.broadcastable, made.broadcastable)):
+        pattern = [b or m for b, m in zip(x.broadcastable, made.broadcastable)]
+        made = patternbroadcast(made, pattern)  # so that what is computed from it knows
     made._mentions = mentioned
-    if x.is_tensor and made.dtype == x.dtype and made.ndim == x.ndim:
+    if alike:
         made._type = x.type  # what more is known of its sizes is no part of its type
     return made
 

@@ -245,6 +245,19 @@ def test_graphs_of_functions_whose_inputs_are_made_of_others():
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(f))(1, 3), [2, 4, 8])
 
 
+def test_what_is_made_of_gradients_knows_the_axes_of_size_1():
+    x, rng = T.dtensor4("x"), np.random.default_rng(0)
+    w = theano.shared(rng.normal(size=(2, 1, 3, 3)), broadcastable=(False, True, False, False))
+    g = theano.grad(T.nnet.conv2d(x, w).sum(), w)
+    step = w - 0.5 * g
+    assert g.broadcastable == step.broadcastable == w.broadcastable
+    images, before = rng.normal(size=(4, 1, 5, 6)), w.get_value()
+    theano.function([x], [], updates=[(w, step)])(images)
+    want = [[images[:, 0, i : i + 3, j : j + 4].sum() for j in range(3)] for i in range(3)]
+    slope = np.array(want)[::-1, ::-1]  # a true convolution
+    np.testing.assert_allclose(w.get_value(), before - 0.5 * slope, rtol=1e-12)
+
+
 def test_an_undefined_gradient_stands_in_the_way():
     x = T.dscalar("x")
     y = gradient.undefined_grad(x)

@@ -10,7 +10,9 @@ import sys
 from ....base import dtypes as _dtypes
 from ...base.names import absent_of as _absent_of
 from ...classes import scalar as scal
-from ...graph.apply import Constant, Variable
+from ...classes.op import Op
+from ...graph.apply import Apply, Constant, Variable
+from ...graph.type import Generic, Type
 from ...handles.constants import *
 from ...handles.constructors import *
 from ...handles.sharedvar import (
