@@ -32,6 +32,7 @@ FILES = {
     "numpy/test_probes.py": "promotion and edges through the whole room",
     "numpy/test_coverage.py": "all rows, against what NumPy lets others intercept",
     "jit/test_rows.py": "rows of NumPy's functions in jitted programs",
+    "jit/test_random_loops.py": "functions with loops, through syntax, flow and turns",
     "keras3/test_data.py": "data of all kinds, and Keras's layers that prepare it",
     "keras3/test_draws.py": "the distributions of draws, by statistics",
     "keras3/test_programs.py": "whole programs, beside the losses of another backend",

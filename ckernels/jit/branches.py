@@ -17,6 +17,7 @@ from ..graph.walk import toposort
 from ..numpy.value import ArrayValue
 from ..runtime.function import make_function
 from . import namespace
+from .maybe import MaybeNumber
 from .number import PythonNumber
 from .program import TracedNames
 from .trace import SMALL, Asked, Pinned, TooDeep, Trace, placeholder
@@ -89,6 +90,7 @@ class Branches:
         trace = Trace(answers, lambda node: self.part([node])(leaves))
         try:
             plan = make_plan(self, trace, leaves)
+            self.ask(trace)
         except Pinned as problem:
             if self.jitted.pin(problem.place):
                 raise
@@ -101,18 +103,27 @@ class Branches:
             type(plan) not in (Asked, TooDeep) and not of_user(plan)
         ):  # fmt: skip
             plan = RefusedPath(plan)
-        asked = []
-        for node, answer in trace.asked:
-            if tuple(asked) not in self.asks:
-                self.asks[tuple(asked)] = self.part([node])
-            asked.append(answer)
-        self.leaves[tuple(asked)] = plan
+        asked = tuple([answer for _, answer in trace.asked])
+        if not isinstance(plan, Traced):
+            try:
+                self.ask(trace)
+            except Exception:  # a truth value that cannot be computed either
+                asked = ()
+        self.leaves[asked] = plan
         if isinstance(plan, Exception):
             failed = len(self.leaves) - self.served()
             if isinstance(plan, TooDeep) or failed >= FAILURES and not self.served():
                 self.leaves[()] = plan
         elif not asked and type(plan) is Traced and plan.simple and runtime is not None:
             self.simple = plan if type(plan.compiled) is runtime.Function else None
+
+    def ask(self, trace):
+        """Compile the truth values that a trace was decided by."""
+        asked = ()
+        for node, answer in trace.asked:
+            if asked not in self.asks:
+                self.asks[asked] = self.part([node])
+            asked += (answer,)
 
     def served(self):
         """How many traces of its paths are compiled."""
@@ -293,6 +304,8 @@ class Traced:
                 return "leaf", i, None
         if isinstance(x, PythonNumber):
             return "number", self.place(x.node), x.kind
+        if isinstance(x, MaybeNumber):
+            return "maybe", self.place(x.read()), (self.place(x.flag), x.type)
         if x.scalar:
             return "scalar", self.place(x.read()), None
         root = x.root()
@@ -339,6 +352,9 @@ class Traced:
             return what.copy() if how == "constant" else what
         if how == "number":
             return more(found[what])
+        if how == "maybe":
+            value = found[what][()]
+            return more[1](value) if found[more[0]] else value
         if how == "scalar":
             return found[what][()]
         owner = more if how == "array" else more[0]

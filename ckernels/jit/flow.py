@@ -10,10 +10,10 @@ import operator
 
 from .. import ops
 from ..graph.node import constant
-from ..numpy.value import ArrayValue
-from .namespace import Range
+from .jumps import RESULT
+from .namespace import Indexed, rows_of
 from .number import PythonNumber, known
-from .trace import Pinned, Untraceable
+from .trace import Pinned, TurnLeaves, Untraceable
 from .trees import flatten, put_together
 from .turns import (
     FOREVER,
@@ -25,8 +25,10 @@ from .turns import (
     cells_of,
     contents,
     is_value,
+    joint_kind,
     kind_of,
-    node_of,
+    nodes_of,
+    roots_of,
     set_contents,
     shared,
     wrapped,
@@ -55,46 +57,44 @@ class Flow:
     def names(self):
         """What a function with transformed source reads."""
         return {"_ck_for": self.for_, "_ck_while": self.while_, "_ck_if": self.if_,
-                "_ck_either": self.either, "_ck_and": self.and_, "_ck_or": self.or_,
-                "_ck_not": self.not_}  # fmt: skip
+                "_ck_either": self.either, "_ck_return": self.return_,
+                "_ck_after": self.after, "_ck_and": self.and_,
+                "_ck_or": self.or_, "_ck_not": self.not_}  # fmt: skip
 
     # ---- loops ---------------------------------------------------------------------------------
 
-    def for_(self, iterable, body):
-        """`for item in iterable: body(item)`."""
-        if isinstance(iterable, ArrayValue) and iterable.ndim:
-            iterable_at = iterable.__getitem__
-            iterable = range(operator.index(iterable.shape[0]))
-        elif isinstance(iterable, (range, Range)):
-            iterable_at = None
-        else:
-            for each in iterable:
-                body(each)
+    def for_(self, iterable, body, stop=None):
+        """`for item in iterable: body(item)`, until stop() is true."""
+        rows = iterable if isinstance(iterable, Indexed) else rows_of(iterable)
+        if rows is None:
+            self.each(iterable, body, stop)
             return
-        count = self.turns_of(iterable)
+        count = self.turns_of(rows.ends)
         if isinstance(count, int) and count <= FEW:
-            return self.each(iterable, iterable_at, body)
+            return self.each(rows, body, stop)
 
         def item(turn):
-            number = self.number(iterable, count, turn)
-            return (number if iterable_at is None else iterable_at(number),)
+            return (rows.at(self.number(rows.ends, count, turn)),)
 
         try:
-            self.scan(body, item, count)
+            self.scan(body, item, count, stop, ends=False)
         except NotOne as problem:
-            first = problem.first and isinstance(count, int)
-            if first:  # the first turn by itself: after it names have the kinds that they keep
-                body(*item(constant(0, "int64")))
-                rest = iterable[1:] if iterable_at is None else iterable
-                self.for_(rest, body) if iterable_at is None else self.each(
-                    rest[1:], iterable_at, body)  # fmt: skip
-            else:
-                self.each(iterable, iterable_at, body)
+            if not (problem.first and isinstance(count, int)):
+                return self.each(rows, body, stop)
+            # the first turn by itself: after it names have the kinds that they keep
+            body(*item(constant(0, "int64")))
+            if not self.stopped(stop):
+                self.for_(Indexed(rows.ends[1:], rows.at), body, stop)
 
-    @staticmethod
-    def each(iterable, at, body):
-        for i in iterable:
-            body(i if at is None else at(i))
+    def stopped(self, stop):
+        """Whether a loop that is taken turn by turn ends here."""
+        return stop is not None and bool(stop())
+
+    def each(self, iterable, body, stop=None):
+        for each in iterable:
+            body(each)
+            if self.stopped(stop):
+                return
 
     @staticmethod
     def turns_of(ends):
@@ -136,15 +136,17 @@ class Flow:
             return first[0], max(last[1] - 1, first[0])
         return min(last[0] + 1, first[1]), first[1]
 
-    def scan(self, body, item, count, test=None):
-        """A loop as a scan; NotOne, with nothing changed, where it is none or not worth it."""
+    def scan(self, body, item, count, test=None, ends=True):
+        """A loop as a scan; NotOne, with nothing changed, where it is none or not worth it. test:
+        whether it goes on; ends False: whether it ends early, as it need not."""
         trace = self.trace
         if body.__code__ in trace.reasons:
             raise NotOne
         before = Before(trace, cells_of(body, test))
-        turns = Turns(trace, body, item, count, test)
+        turns = Turns(trace, body, item, count, test, ends)
+        few = isinstance(count, int) and test is None
         try:
-            turns.take(UNROLLED // count if isinstance(count, int) else -1)
+            turns.take(UNROLLED // count if few else -1)
         except (Pinned, InNumPy):
             raise
         except Exception as problem:  # of placeholders: whether it is real the turns will tell
@@ -191,9 +193,44 @@ class Flow:
         born = self.trace.births
         return self.merged(truth, *self.sides(truth, then, otherwise), "a value", born)
 
+    def return_(self, test, then, otherwise):
+        """`return then() if test else otherwise()`, where a loop says whether it has returned."""
+
+        def chosen(truth, born):
+            return self.merged(truth, *self.sides(truth, then, otherwise), "a value", born)
+
+        return self.of_flag(test, then, otherwise, chosen, self.either)
+
+    def after(self, test, then, otherwise=None):
+        """`if test: then() else: otherwise()`, where a loop says whether it ran to its end."""
+
+        def chosen(truth, born):
+            self.sides(truth, then, otherwise)
+
+        self.of_flag(test, then, otherwise, chosen, self.if_)
+
+    def of_flag(self, test, then, otherwise, chosen, asked):
+        """Both sides of a test of what a loop left in a flag, of which no second trace should be
+        made; a branch of the trace, where they do not go together."""
+        trace = self.trace
+        truth = trace.truth(test, False)
+        if isinstance(truth, bool) or trace.of_turn(truth):
+            return asked(test, then, otherwise)
+        before = Before(trace, cells_of(then, otherwise))
+        try:
+            return chosen(truth, before.born)
+        except (Pinned, InNumPy):
+            raise
+        except Exception:  # of a side that may not be the one
+            before.undo()
+            return asked(test, then, otherwise)
+
     def sides(self, truth, then, otherwise):
         """Both sides of a test that each turn decides for itself: their results."""
         trace, cells = self.trace, cells_of(then, otherwise)
+        for level in trace.inside:
+            if isinstance(level, TurnLeaves):
+                level.chosen += 1
         old, born = {n: contents(c) for n, c in cells.items()}, trace.births
         results, left = [], []
         for predicate, side in ((truth, then), (ops.logical_not(truth), otherwise)):
@@ -207,7 +244,9 @@ class Flow:
                 set_contents(c, old[n])
         for n, c in cells.items():
             a, b = left[0][n], left[1][n]
-            if a is UNSET or b is UNSET:
+            if n[: len(RESULT)] == RESULT and (a is UNSET or b is UNSET):
+                set_contents(c, b if a is UNSET else a)  # which is read where it is set
+            elif a is UNSET or b is UNSET:
                 set_contents(c, UNSET)
             elif a is b:
                 set_contents(c, a)
@@ -226,21 +265,22 @@ class Flow:
         return put_together(flatten(a, is_value, []), iter(values))
 
     def merged_leaf(self, truth, x, y, what, born):
-        kind = kind_of(x)
-        if kind != kind_of(y):
+        kinds = kind_of(x), kind_of(y)
+        kind = kinds[0] if kinds[0] == kinds[1] else joint_kind(x, y)
+        if kind is None:
             raise Untraceable(f"{what} that is of another dtype or shape on either side of an if")
-        node = ops.where(truth, node_of(x), node_of(y))
+        pairs = zip(nodes_of(x, kind), nodes_of(y, kind))
+        nodes = [ops.where(truth, a, b) for a, b in pairs]
         if kind.how == "number":
             bounds = [self.range(v) for v in (x, y)]
             bounds = None if None in bounds else (min(b[0] for b in bounds),
                                                   max(b[1] for b in bounds))  # fmt: skip
-            return known(self.trace, node, kind.type, bounds)
+            return known(self.trace, *nodes, kind.type, bounds)
         if kind.how == "scalar":
-            return wrapped(self.trace, node, kind)
-        roots = {id(r): r for r in (v.root() for v in (x, y)) if r.born <= born}
-        if len(roots) > 1:
-            raise Untraceable(f"{what} that is one or the other of two arrays")
-        return shared(self.trace, node, *roots.values() or (x.root(),))
+            return wrapped(self.trace, nodes, kind)
+        roots = {id(r): r for v in (x, y) for r in roots_of(v)}
+        old = [r for r in roots.values() if r.born <= born]
+        return shared(self.trace, *nodes, old or (x.root(),))
 
     @staticmethod
     def range(x):
@@ -271,7 +311,7 @@ class Flow:
         return known(self.trace, function(truth, other), bool)
 
     def not_(self, x):
-        truth = self.trace.truth(x)
+        truth = self.trace.truth(x, False)
         if isinstance(truth, bool):
             return not truth
         return known(self.trace, ops.logical_not(truth), bool)

@@ -51,6 +51,63 @@ class Range:
         return len(range(*[operator.index(e) for e in (self.start, self.stop, self.step)]))
 
 
+class Indexed:
+    """What a loop takes one by one: at(number) of each number of `ends`, a range or a Range."""
+
+    def __init__(self, ends, at):
+        self.ends, self.at = ends, at
+
+    def __iter__(self):
+        return (self.at(i) for i in self.ends)
+
+    def __len__(self):
+        return len(self.ends)
+
+
+def rows_of(x):
+    """An array, a range, or what enumerate, zip and reversed make of them, Indexed; else None."""
+    if isinstance(x, Indexed):
+        return x
+    if isinstance(x, (range, Range)):
+        return Indexed(x, lambda number: number)
+    if isinstance(x, ArrayValue) and x.ndim:
+        return Indexed(range(operator.index(x.shape[0])), x.__getitem__)
+    return None
+
+
+def numbered(x):
+    """Indexed over 0, 1, ..., or None."""
+    rows = rows_of(x)
+    if rows is None or isinstance(rows.ends, Range):
+        return None
+    first, step = rows.ends.start, rows.ends.step
+    if (first, step) == (0, 1):
+        return rows
+    return Indexed(range(len(rows.ends)), lambda number: rows.at(number * step + first))
+
+
+def traced_enumerate(iterable, start=0):
+    """enumerate(), which a loop may take as it takes an array."""
+    rows = numbered(iterable)
+    if rows is None:
+        return enumerate(iterable, start)
+    return Indexed(rows.ends, lambda number: (number + start, rows.at(number)))
+
+
+def traced_zip(*iterables, **options):
+    rows = [numbered(x) for x in iterables]
+    if None in rows or not rows or options:
+        return zip(*iterables, **options)
+    return Indexed(range(min(map(len, rows))), lambda number: tuple([r.at(number) for r in rows]))
+
+
+def traced_reversed(iterable):
+    rows = numbered(iterable)
+    if rows is None:
+        return reversed(iterable)
+    return Indexed(range(len(rows) - 1, -1, -1), rows.at)
+
+
 def traced_range(*ends):
     """range(), for which ends may be traced."""
     whole = [isinstance(e, PythonNumber) and e.kind is int and not e.size for e in ends]
@@ -226,11 +283,18 @@ def builtin_names():
     found = dict(vars(builtins))
     found.update({name: refusing(name) for name in WORLD if name in found})
     found.update(isinstance=is_instance, range=traced_range, max=extreme(max, operator.gt),
-                 min=extreme(min, operator.lt))  # fmt: skip
+                 min=extreme(min, operator.lt), enumerate=traced_enumerate, zip=traced_zip,
+                 reversed=traced_reversed)  # fmt: skip
     return found
 
 
-OWN = (Namespace, MathModule, Forbidden, Range)  # objects of this room that a trace can reach
+OWN = (
+    Namespace,
+    MathModule,
+    Forbidden,
+    Range,
+    Indexed,
+)  # objects of this room that a trace can reach
 
 
 def library(module):

@@ -139,9 +139,12 @@ def _float(x):
     return constant(np.asarray(float(x)))
 
 
-def _divided(owner, a, b):
-    owner.guard(ops.ne(b, 0.0))
-    return ops.true_div(a, b)
+def _dividing(function):
+    def build(owner, a, b):
+        owner.guard(ops.ne(b, 0.0))
+        return function(a, b)
+
+    return build
 
 
 def _powered(owner, a, b):
@@ -153,8 +156,9 @@ def _powered(owner, a, b):
 BUILD = {
     operator.add: lambda owner, a, b: ops.add(a, b),
     operator.sub: lambda owner, a, b: ops.sub(a, b),
-    operator.mul: lambda owner, a, b: ops.mul(a, b), operator.truediv: _divided,
-    operator.pow: _powered,
+    operator.mul: lambda owner, a, b: ops.mul(a, b), operator.pow: _powered,
+    operator.truediv: _dividing(ops.true_div), operator.floordiv: _dividing(ops.floor_div),
+    operator.mod: _dividing(ops.mod),
 }  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """Source of a function with its control flow as calls: `for` becomes `_ck_for(range(n), body)`.
 
 The bodies of loops and branches become functions inside, whose cells are the names that they bind.
-What is not understood stays as it is: break, continue, return inside of loops, else of loops, try,
-del, yield. What the calls do stands in flow.py; here is nothing but syntax.
+What is not understood stays as it is: try, del, yield. Jumps out of loops are flags before
+(jumps.py). What the calls do stands in flow.py; here is nothing but syntax.
 """
 
 import ast
@@ -12,11 +12,8 @@ import linecache
 import types
 from collections import Counter
 
-JUMPS = (ast.Break, ast.Continue, ast.Return)
-STRANGE = (ast.Yield, ast.YieldFrom, ast.Await, ast.Try, ast.Global, ast.Nonlocal, ast.Delete,
-           ast.Import, ast.ImportFrom, ast.ClassDef, ast.AsyncFor, ast.AsyncWith,
-           getattr(ast, "TryStar", ast.Try), getattr(ast, "Match", ast.Try))  # fmt: skip
-SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+from .jumps import SCOPES, Jumps, inside, jumps, strange
+
 LATE = (ast.FunctionDef, ast.Lambda, ast.GeneratorExp)  # these may run after the turn they are of
 
 
@@ -89,26 +86,6 @@ def inner_code(code, name):
 # ---- what statements do ------------------------------------------------------------------------
 
 
-def inside(nodes):
-    """All nodes below, but for those of functions inside."""
-    stack = list(nodes)[::-1]
-    while stack:
-        node = stack.pop()
-        yield node
-        if isinstance(node, SCOPES):
-            continue
-        stack.extend(list(ast.iter_child_nodes(node))[::-1])
-
-
-def jumps(statements):
-    """Whether a statement leaves the list for another place than its end."""
-    return any(isinstance(n, JUMPS) for n in inside(statements))
-
-
-def strange(statements):
-    return any(isinstance(n, STRANGE) for n in inside(statements))
-
-
 def bound(statements):
     """The names that statements bind, in order."""
     found = {}
@@ -159,9 +136,13 @@ def set_first(name, statements):
                 return False
             targets = [t for target in statement.targets for t in getattr(target, "elts", [target])]
             return any(isinstance(t, ast.Name) and t.id == name for t in targets)
+        alone = not sum(uses(other)[name] for other in statements if other is not statement)
+        if isinstance(statement, ast.If) and alone and not uses(statement.test)[name]:
+            sides = [b for b in (statement.body, statement.orelse) if sum(uses(s)[name] for s in b)]
+            return all(set_first(name, b) for b in sides)
         if not isinstance(statement, ast.For) or uses(statement.iter)[name]:
             return False
-        if not sum(uses(other)[name] for other in statements if other is not statement):
+        if alone:
             target = ast.Assign([statement.target], ast.Constant(None))
             return set_first(name, [target, *statement.body])
         return False
@@ -201,18 +182,22 @@ class FunctionSource:
 
     def __init__(self, node):
         self.node, self.count, self.changed = node, 0, False
-        self.uses = uses(node)
+        self.uses = {}
 
     def change(self):
         """Rewrite its statements; whether anything was."""
         node, args = self.node, self.node.args
         every = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
-        own = [n for n in bound(node.body) if n not in {a.arg for a in every if a}]
         start = 1 if ast.get_docstring(node, clean=False) is not None else 0
         names = [n for n in inside(node.body) if isinstance(n, (ast.Global, ast.Nonlocal))]
         if names:
             return False
-        body = self.tail(node.body[start:])
+        flags = Jumps()
+        body = flags.function(node.body[start:])
+        node.body[start:] = body
+        self.changed, self.uses = flags.changed, uses(node)
+        own = [n for n in bound(node.body) if n not in {a.arg for a in every if a}]
+        body = self.tail(body)
         node.body = node.body[:start] + self.declared(own, body, node) + body
         return self.changed
 
@@ -258,7 +243,8 @@ class FunctionSource:
             self.changed = True
             made = [self.inner(kind, self.tail(side), bound(side), s)
                     for kind, side in zip(("then", "otherwise"), sides)]  # fmt: skip
-            value = call("_ck_either", self.test(s.test), made[0][1], made[1][1])
+            name = "_ck_return" if hasattr(s, "of_flag") else "_ck_either"
+            value = call(name, self.test(s.test), made[0][1], made[1][1])
             return [*self.statements(statements[:k]), made[0][0], made[1][0],
                     placed(ast.Return(value), s)]  # fmt: skip
         return self.statements(statements)
@@ -342,7 +328,9 @@ class FunctionSource:
         body = [first, *self.statements(s.body)]
         body = self.declared(own, body, s) + body
         made, name = self.inner("body", body, names, s, ["_ck_item"])
-        return [made, placed(ast.Expr(call("_ck_for", s.iter, name)), s)]
+        stop = getattr(s, "stop", None)
+        until = [thunk(ast.Name(stop, ast.Load()))] if stop else []
+        return [made, placed(ast.Expr(call("_ck_for", s.iter, name, *until)), s)]
 
     def while_(self, s):
         self.changed = True
@@ -358,7 +346,8 @@ class FunctionSource:
         self.changed = True
         sides = [self.inner(kind, self.statements(side), bound(side), s)
                  for kind, side in (("then", s.body), ("otherwise", s.orelse)) if side]  # fmt: skip
-        done = call("_ck_if", self.test(s.test), *[name for _, name in sides])
+        name = "_ck_after" if hasattr(s, "of_flag") else "_ck_if"
+        done = call(name, self.test(s.test), *[side for _, side in sides])
         return [*[made for made, _ in sides], placed(ast.Expr(done), s)]
 
 

@@ -56,6 +56,15 @@ def placeholder(dtype, shape, name=None):
     return make("placeholder", (), attrs)
 
 
+class TurnLeaves(set):
+    """The placeholders of one loop whose turn is being traced. guards: truth values of each turn
+    that the trace takes for granted; chosen: how many tests it decided for itself."""
+
+    def __init__(self, found):
+        super().__init__(found)
+        self.guards, self.chosen = [], 0
+
+
 class Trace(Owner):
     """The owner of the Values of one run. answers: truth values that were given before; decide:
     function (node) -> value of a node for the arguments at hand, or None where there are none."""
@@ -90,8 +99,19 @@ class Trace(Owner):
         raise Untraceable("an array that the function did not get as an argument")
 
     def guard(self, node):
-        """Note that the trace is right only where this truth value holds."""
-        self.guards.append(self.outside(node))
+        """Note that the trace is right only where this truth value holds, or where the branch that
+        is being traced is not taken."""
+        predicate = self.predicate()
+        if predicate is not None:
+            node = ops.logical_or(ops.logical_not(predicate), node)
+        for replaced in reversed(self.inside):
+            if replaced is None:
+                raise Untraceable("a number asked for inside of vmap")
+            if not isinstance(replaced, TurnLeaves):
+                node = rebuild([node], replaced)[0]
+            elif any(n in replaced for n in toposort([node])):
+                return replaced.guards.append(node)
+        return self.guards.append(node)
 
     def outside(self, node):
         """A node in terms of the arguments of the whole function, from inside of transforms."""
@@ -115,8 +135,9 @@ class Trace(Owner):
         return set().union(*[r for r in self.inside if isinstance(r, set)])
 
     def truth(self, x, asked=True):
-        """The truth value of `x`: a bool, or a node where each turn of a loop has its own. asked:
-        one that the arguments decide is a bool, which becomes a branch of the trace."""
+        """The truth value of `x`: a bool, or a node in turns of a loop, each of which may have its
+        own, and in sides that are both traced. asked: elsewhere it is a bool, a branch of the
+        trace."""
         if isinstance(x, PythonNumber) and x.symbolic:
             node = x.node if x.kind is bool else ops.ne(x.node, constant(0, x.node.dtype))
         elif isinstance(x, ArrayValue) and x.read().size == 1:
@@ -125,7 +146,8 @@ class Trace(Owner):
             return bool(x)
         if node.value is not None:
             return bool(node.value)
-        return node if not asked or self.of_turn(node) else bool(x)
+        both = self.predicates or any(isinstance(r, TurnLeaves) for r in self.inside)
+        return node if both or not asked else bool(x)
 
     def predicate(self):
         """What has to be true for the branches that are being traced, or None."""

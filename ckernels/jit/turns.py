@@ -20,8 +20,10 @@ from ..ops import reference
 from ..ops.ragged import masked, terms
 from ..ops.scan import Carry, ScanSignature, scan_node
 from . import namespace
+from .jumps import RESULT
+from .maybe import MaybeNumber, flag_of
 from .number import PythonNumber, known
-from .trace import Asked, Untraceable, placeholder
+from .trace import Asked, TurnLeaves, Untraceable, placeholder
 from .trees import flatten, put_together
 
 MOST_OBJECTS = 10_000  # that are looked through for changes
@@ -118,13 +120,15 @@ class Objects:
 
 
 class Before:
-    """What names, arrays and the trace held before something was traced."""
+    """What names, arrays and the trace held before something was traced. What was asked stays: the
+    answers of a path are given again in the order of all questions."""
 
     def __init__(self, trace, cells):
         self.trace, self.cells = trace, cells
         self.names = {n: contents(c) for n, c in cells.items()}
         self.mark, self.born = len(trace.journal), trace.births
-        self.lists = len(trace.asked), len(trace.guards), len(trace.predicates)
+        self.lists = len(trace.guards), len(trace.predicates)
+        self.levels = [(v, len(v.guards)) for v in trace.inside if isinstance(v, TurnLeaves)]
         self.count = trace.count
 
     def written(self):
@@ -145,8 +149,9 @@ class Before:
         self.undo_arrays()
         for name, value in self.names.items():
             set_contents(self.cells[name], value)
-        del trace.asked[self.lists[0] :], trace.guards[self.lists[1] :]
-        del trace.predicates[self.lists[2] :]
+        del trace.guards[self.lists[0] :], trace.predicates[self.lists[1] :]
+        for level, count in self.levels:
+            del level.guards[count:]
         trace.count = self.count
 
 
@@ -154,12 +159,17 @@ class Before:
 
 
 class Kind(NamedTuple):
-    """What a leaf is: "array", "scalar" or "number"; its dtype, shape and Python type."""
+    """What a leaf is: "array", "scalar" or "number"; its dtype, shape and Python type. A scalar
+    with a type is a MaybeNumber."""
 
     how: str
     dtype: str
     shape: tuple = ()
     type: object = None
+
+    def width(self):
+        """How many nodes it is."""
+        return 1 + (self.how == "scalar" and self.type is not None)
 
 
 NUMBERS = {bool: "bool", int: "int64", float: "float64"}
@@ -172,7 +182,8 @@ def is_value(x):
 def kind_of(x):
     if isinstance(x, ArrayValue):
         node = x.read()
-        return Kind("scalar" if x.scalar else "array", node.dtype, node.shape)
+        return Kind("scalar" if x.scalar else "array", node.dtype, node.shape,
+                    x.type if isinstance(x, MaybeNumber) else None)  # fmt: skip
     if isinstance(x, np.generic):
         return Kind("scalar", np.dtype(x.dtype).name)
     kind = x.kind if isinstance(x, PythonNumber) else type(x)
@@ -188,11 +199,28 @@ def node_of(x):
     return constant(np.asarray(x, kind.dtype), kind.dtype)
 
 
+def nodes_of(x, kind):
+    """The nodes of a value as one of this kind."""
+    node = ops.cast(node_of(x), kind.dtype)
+    return [node] if kind.width() == 1 else [node, flag_of(x)]
+
+
+def joint_kind(x, y):
+    """The kind of what is `x` or `y`: of a Python number and a scalar; None where there is none."""
+    kinds = kind_of(x), kind_of(y)
+    types = {k.type for k in kinds if k.type is not None}
+    dtypes = {k.dtype for k in kinds if k.how == "scalar"}
+    if "array" in (kinds[0].how, kinds[1].how) or len(types) != 1 or len(dtypes) != 1:
+        return None
+    kind = Kind("scalar", *dtypes, (), *types)
+    return kind if held_by(x, kind) and held_by(y, kind) else None
+
+
 def held_by(x, kind):
     """Whether a value from before the first turn can be of this kind instead, with no other
     meaning: a Python number that the dtype holds exactly."""
     mine = kind_of(x)
-    if mine == kind:
+    if mine == kind or kind.width() == 2 and mine == kind._replace(type=None):
         return True
     if mine.how != "number" or kind.how == "array" or mine.type is bool:
         return False
@@ -201,22 +229,56 @@ def held_by(x, kind):
     return np.dtype(kind.dtype).kind in "iuf" and np.asarray(x).astype(kind.dtype) == x
 
 
-def wrapped(trace, node, kind, root=None):
+def wrapped(trace, nodes, kind, root=None):
     """A value of this kind. root: the array that it may share memory with."""
     if kind.how == "number":
-        return known(trace, node, kind.type)
+        return known(trace, *nodes, kind.type)
+    if kind.width() == 2:
+        return MaybeNumber(trace, *nodes, kind.type)
     if kind.how == "scalar":
-        return ArrayValue(trace, node, True, True)
+        return ArrayValue(trace, *nodes, True, True)
     if root is None:
-        return ArrayValue(trace, node, False, True)
-    return shared(trace, node, root)
+        return ArrayValue(trace, *nodes, False, True)
+    return shared(trace, *nodes, [root])
 
 
-def shared(trace, node, root):
-    """An array that holds `node` as long as `root` is not stored into, and is not stored into."""
+def shared(trace, node, roots):
+    """An array that holds `node` as long as none of `roots` is stored into, nor is it itself."""
+    root = roots[0] if len(roots) == 1 else OneOf(tuple(roots))
     value = ArrayValue(trace, None, False, False, root, Lens(lambda n: node, None, None))
     value.node_ = node
     return value
+
+
+class OneOf(NamedTuple):
+    """The base of an array that is one or the other of several, as data decide."""
+
+    arrays: tuple
+    base = None
+
+    def current(self):
+        return self.version
+
+    @property
+    def version(self):
+        return sum(a.version for a in self.arrays)
+
+    @property
+    def born(self):
+        return max(a.born for a in self.arrays)
+
+
+def roots_of(x):
+    """The arrays that a value may share memory with, itself included."""
+    root = x.root()
+    return root.arrays if isinstance(root, OneOf) else (root,)
+
+
+def same_kinds(some, others):
+    """Whether pairs of a kind and a root are equal."""
+    return len(some) == len(others) and all(
+        k == l and r is t for (k, r), (l, t) in zip(some, others)
+    )
 
 
 class Name(NamedTuple):
@@ -226,7 +288,7 @@ class Name(NamedTuple):
     described: object
     kinds: list
     first: list  # leaves before the first turn; None where the name has no value then
-    inputs: list  # placeholders
+    inputs: list  # placeholders, as a list for each leaf
 
 
 class InNumPy(Untraceable):
@@ -239,10 +301,12 @@ class TooFewTurns(Exception):
 
 class Turns:
     """The trace of one loop. body(item) and test() are functions; item(turn) makes what the body
-    gets of the number of the turn; count: how many turns, an int or a node."""
+    gets of the number of the turn; count: how many turns, an int or a node; ends: test() is true
+    as long as the loop goes on, as that of a `while`; else it is true once the loop ends."""
 
-    def __init__(self, trace, body, item, count, test=None):
+    def __init__(self, trace, body, item, count, test=None, ends=True):
         self.trace, self.body, self.item, self.test = trace, body, item, test
+        self.ends = ends
         self.count, self.cells = count, cells_of(body, test)
         self.names, self.arrays = {}, {}
         self.differs = False  # whether a name is of another kind before the first turn
@@ -262,7 +326,7 @@ class Turns:
         """Trace the body once; whether what it left is what it began with."""
         trace, before = self.trace, Before(self.trace, self.cells)
         turn = placeholder("int64", ())
-        level = {turn}
+        level = self.level = TurnLeaves({turn})
         objects = Objects([*map(contents, self.cells.values()), self.body])
         self.begin(level)
         before.born = trace.births
@@ -271,11 +335,12 @@ class Turns:
         try:
             self.body(*self.item(turn))
             if self.test is not None:
-                condition = trace.truth(self.test(), False)
+                condition = self.goes_on()
             after = {n: contents(c) for n, c in self.cells.items()}
             settled = self.settle(before, after)
             if settled:
-                if trace.count - before.count <= most and trace.scans == scans:
+                few = trace.count - before.count <= most and trace.scans == scans
+                if few and not (level.chosen and trace.inside == [level]):
                     raise TooFewTurns
                 self.end(before, after, condition, turn)
         finally:
@@ -288,13 +353,20 @@ class Turns:
             self.leave()
         return settled
 
+    def goes_on(self):
+        """Whether there is a turn after this one: a bool or a node."""
+        truth = self.trace.truth(self.test(), False)
+        if self.ends:
+            return truth
+        return ops.logical_not(truth) if isinstance(truth, Node) else not truth
+
     # ---- before a turn -------------------------------------------------------------------------
 
     def begin(self, level):
         """Put placeholders where carried values are."""
         trace, self.places = self.trace, {}
         self.own = []
-        self.firsts = {name: [ops.cast(node_of(x), k.dtype) for x, (k, _) in zip(n.first, n.kinds)]
+        self.firsts = {name: [nodes_of(x, k) for x, (k, _) in zip(n.first, n.kinds)]
                        for name, n in self.names.items() if n.first is not None}  # fmt: skip
         for array in self.arrays.values():
             node = array.read()
@@ -306,10 +378,10 @@ class Turns:
             if carried.first is None:
                 set_contents(carried.cell, UNSET)
                 continue
-            level.update(carried.inputs)
+            level.update(p for each in carried.inputs for p in each)
             values = []
-            for p, (kind, root) in zip(carried.inputs, carried.kinds):
-                values.append(wrapped(trace, p, kind, root))
+            for each, (kind, root) in zip(carried.inputs, carried.kinds):
+                values.append(wrapped(trace, each, kind, root))
                 self.own.append(values[-1])
             carried.cell.cell_contents = put_together(carried.described, iter(values))
 
@@ -331,8 +403,8 @@ class Turns:
             if value is UNSET:
                 raise Untraceable(f"the name {name}, which a turn may leave without a value")
             found = self.carried(name, cell, value, before)
-            if carried is None or (found.described, found.kinds) != (
-                carried.described, carried.kinds
+            if carried is None or found.described != carried.described or not same_kinds(
+                found.kinds, carried.kinds
             ) or (found.first is None) != (carried.first is None):  # fmt: skip
                 self.names[name], settled = found, False
         return settled
@@ -352,7 +424,8 @@ class Turns:
                 first = old
             else:
                 self.differs = True
-        inputs = [placeholder(k.dtype, k.shape) for k, _ in kinds]
+        inputs = [[placeholder(d, k.shape) for d in (k.dtype, "bool")[: k.width()]]
+                  for k, _ in kinds]  # fmt: skip
         return Name(cell, described, kinds, first, inputs)
 
     def root_of(self, x, before, leaves):
@@ -362,10 +435,13 @@ class Turns:
         root = x.root()
         if any(x is v for v in self.own):
             return x.base
-        if root.born <= before.born:
+        old = [r for r in roots_of(x) if r.born <= before.born]
+        if len(old) > 1:
+            raise Untraceable("a name that is one or the other of two arrays")
+        if old:
             if root is x:
                 raise Untraceable("another name of an array that is stored into")
-            return root
+            return old[0]
         if x.base is not None and any(
             y is not x and isinstance(y, ArrayValue) and y.root() is root for y in leaves
         ):
@@ -389,11 +465,19 @@ class Turns:
             leaves, left = [], []
             flatten(after[name], is_value, leaves)
             for k, (x, (kind, root)) in enumerate(zip(leaves, carried.kinds)):
-                new = ops.cast(node_of(x), kind.dtype)
-                first = self.zeros(new) if carried.first is None else self.firsts[name][k]
+                news = nodes_of(x, kind)
+                first = [*map(self.zeros, news)] if carried.first is None else self.firsts[name][k]
                 left.append((len(self.carries), kind, root, x))
-                self.carries.append((first, carried.inputs[k], new))
-            self.names_left.append((carried, left))
+                self.carries += zip(first, carried.inputs[k], news)
+            self.names_left.append((name, carried, left))
+        self.guard = None
+        if self.level.guards:
+            self.guard, kept = len(self.carries), placeholder("bool", ())
+            self.level.add(kept)
+            holds = kept
+            for each in self.level.guards:
+                holds = ops.logical_and(holds, each)
+            self.carries.append((constant(True, "bool"), kept, holds))
         if self.same:
             self.outputs(lambda outs: rebuild(outs, self.same))
         own = list(self.trace.of_turns())
@@ -421,20 +505,32 @@ class Turns:
         trace, finals, same = self.trace, self.finals(), {}
         for array, k in self.arrays_left:
             array.set_node(finals[k])
-        for carried, left in self.names_left:
-            if carried.first is None and not isinstance(self.count, int):
-                set_contents(carried.cell, UNSET)  # there may be no turn
+        for name, carried, left in self.names_left:
+            if carried.first is None and not self.sure(name):
+                set_contents(carried.cell, UNSET)
                 continue
             values = []
             for k, kind, root, x in left:
                 key = id(x) if kind.how == "array" else k
                 if key not in same:
-                    same[key] = wrapped(trace, finals[k], kind, root)
+                    same[key] = wrapped(trace, finals[k : k + kind.width()], kind, root)
                 values.append(same[key])
             carried.cell.cell_contents = put_together(carried.described, iter(values))
+        if self.guard is not None:
+            trace.guard(finals[self.guard])
         trace.count += len(self.carries)
         trace.scans += 1
         trace.carried_before[self.body.__code__] = list(self.arrays.values())
+
+    def sure(self, name):
+        """Whether a name that a turn sets first has a value after the loop: there is a turn, or the
+        trace is for calls in which there is one."""
+        if isinstance(self.count, int) or name[: len(RESULT)] == RESULT:
+            return True
+        if any(isinstance(r, TurnLeaves) for r in self.trace.inside):
+            return False
+        self.trace.guard(ops.gt(self.count, constant(0, "int64")))
+        return True
 
     def rows(self, own):
         """What the body reads at the number of its turn of arrays that no turn changes, as rows
@@ -472,10 +568,11 @@ class Turns:
         return ops.transpose(part, [axis, *[a for a in range(x.ndim) if a != axis]])
 
     def check_ends(self, own):
-        """Untraceable where no turn changes what a `while` asks."""
-        if isinstance(self.condition, bool) or not any(
+        """Untraceable where no turn changes what a `while` asks, or a loop ends at once."""
+        known = isinstance(self.condition, bool)
+        if self.condition is False or self.ends and (known or not any(
             n.uid in own for n in toposort([self.condition])
-        ):
+        )):  # fmt: skip
             raise Untraceable("a condition that no turn changes")
 
     def finals(self):
@@ -493,8 +590,10 @@ class Turns:
         own, until = {turn.uid, *(p.uid for c in carries for p in c.inputs)}, None
         if self.test is not None:
             self.check_ends(own)
-            until = ops.logical_not(self.condition)
+            if self.condition is not True:
+                until = ops.logical_not(self.condition)
         rows = self.rows(own) if counted and until is None else ()
+        own.update(row.uid for _, _, row in rows)
         news = [now for _, _, now in self.carries]
         carries = [c._replace(new=n) for c, n in zip(carries, news)] + carries[len(news) :]
         node = scan_node(constant(self.count, "int64") if counted else self.count, rows, carries,

@@ -19,9 +19,10 @@ from .value import ArrayValue, call_ufunc, result, stored
 
 class Owner:
     """The owner of ArrayValues. rule: their promotion; numbers: classes of traced numbers; journal:
-    None, or a list in which stores are noted, (array, node that it held)."""
+    None, or a list in which stores are noted, (array, node that it held); guards: None, or a list
+    of truth values that are taken for granted."""
 
-    numbers, journal = (), None
+    numbers, journal, guards = (), None, None
 
     def __init__(self, rule=NUMPY):
         self.rule = rule
@@ -146,7 +147,9 @@ class Owner:
         if row is None:
             self.refuse(f"np.{function.__name__}, which is computed by NumPy")
         masked = getattr(first, "masked", None)
-        if masked is not None and row.name in MASKED and len(args) == 1 and not kwargs:
+        if masked is not None and row.name in MASKED and len(args) == 1 and not kwargs and (
+            function not in LEAST or self.guards is not None and masked[0].dtype not in COMPLEX
+        ):  # fmt: skip
             return self.reduced(function, masked)
         out = kwargs.pop("out", None)
         args = [self.argument(a) for a in args]
@@ -161,6 +164,9 @@ class Owner:
         """A sum or mean of what a mask shows, as one over all elements."""
         whole, mask = masked
         options = {"where": ops.broadcast_like(mask, whole)}
+        if function in LEAST:
+            self.guard(ops.any(mask))
+            options["initial"] = LEAST[function](np.dtype(whole.dtype))
         return result(self, find(function).build(self.rule, whole, **options))
 
     def argument(self, x):
@@ -183,7 +189,17 @@ class Owner:
                                                       self.inside_of(i)) for i in x)  # fmt: skip
 
 
-MASKED = ("sum", "mean", "any", "all", "count_nonzero")
+def _limit(dtype, sign):
+    if dtype.kind == "f":
+        return sign * np.inf
+    return bool(sign > 0) if dtype.kind == "b" else int(
+        np.iinfo(dtype).max if sign > 0 else np.iinfo(dtype).min)  # fmt: skip
+
+
+MASKED = ("sum", "mean", "any", "all", "count_nonzero", "max", "min")
+COMPLEX = ("complex64", "complex128")
+# what an extremum begins with, where it is of at least one element
+LEAST = {np.max: lambda d: _limit(d, -1), np.min: lambda d: _limit(d, 1)}
 
 
 def _without_ellipsis(key, ndim):

@@ -378,10 +378,11 @@ def _unknown(x):
 
 
 def _many_turns(x):
-    for i in range(4000):
-        x = x + 1
-        if i == 3500:
-            break
+    for _ in range(4000):
+        try:
+            x = x + 1
+        finally:
+            pass
     return x
 
 

@@ -1,0 +1,103 @@
+"""Values that are Python's numbers or NumPy's scalars as data decide: types, values and dtypes of
+results are NumPy's in both cases, and what would have another dtype is refused."""
+
+import numpy as np
+import pytest
+
+import ckernels as ck
+
+from .beside import check, same
+
+UP = np.arange(1.0, 61.0)
+NONE = -UP
+
+
+def best(x):
+    best, at = 0.0, -1
+    for i in range(len(x)):
+        if x[i] > best:
+            best, at = x[i], i
+    return best, at
+
+
+def counted(x):
+    total = 0
+    for i in range(len(x)):
+        if x[i] > 30:
+            total += x[i]
+    return total, total + 1, total > 5, -total, abs(total), total * 2 - 1
+
+
+def divided(x):
+    total = 1.0
+    for i in range(len(x)):
+        if x[i] > 30:
+            total = x[i]
+    return total / 4, total**2, total // 3.0, total % 0.75, 1 / total
+
+
+def into_arrays(x):
+    total = 0.0
+    for i in range(len(x)):
+        if x[i] > 30:
+            total = x[i]
+    x[0] = total
+    return x * total, total + np.arange(3), np.sqrt(np.abs(total * x))
+
+
+def back_again(x):
+    last = x[0]
+    for i in range(len(x)):
+        if x[i] > 30:
+            last = 0.0
+        if x[i] > 50:
+            last = x[i]
+    return last
+
+
+@pytest.mark.parametrize("function", [best, counted, divided, into_arrays, back_again])
+@pytest.mark.parametrize("x", [UP, NONE, UP.astype("int64"), UP[:40], np.zeros(50)])
+def test_either_kind(function, x):
+    check(function, x, traced=None if x.dtype == "int64" else True)
+
+
+def test_one_trace_gives_both_types():
+    jitted = ck.jit(best)
+    assert type(jitted(UP)[0]) is np.float64 and type(jitted(NONE)[0]) is float
+    assert jitted.report() == {"traces": 1, "numpy": {}, "pinned": ["None"], "sized": []}
+
+
+@pytest.mark.parametrize("x", [UP, NONE])
+def test_minus_zero_of_an_int(x):
+    jitted = ck.jit(counted)
+    same(counted(x), jitted(x))
+    assert str(jitted(NONE)[3]) == "0" and str(jitted(np.full(50, 0.0))[3]) == "0"
+
+
+def another_dtype(x):
+    total = 0.0
+    for i in range(len(x)):
+        if x[i] > 30:
+            total = x[i]
+    return total * np.ones(3, np.float32)
+
+
+@pytest.mark.parametrize("x", [UP, NONE])
+def test_a_dtype_that_data_decide_is_numpys(x):
+    check(another_dtype, x, traced=False)  # float32 beside a Python number, float64 beside x[i]
+    check(another_dtype, x.astype("float32"))
+
+
+def zero_divides(x):
+    total = 0.0
+    for i in range(len(x)):
+        if x[i] > 30:
+            total = x[i]
+    return 1 / total
+
+
+def test_python_divides_by_zero_as_python():
+    jitted = ck.jit(zero_divides)
+    same(zero_divides(UP), jitted(UP))
+    with pytest.raises(ZeroDivisionError):
+        jitted(NONE)
