@@ -54,10 +54,13 @@ def changes(tree):
 def changes_of(node):
     """[(what, function that does it)] for one node of a tree."""
     if isinstance(node, ast.BoolOp):
-        word = "and" if isinstance(node.op, ast.And) else "or"
+        word, neutral = ("and", True) if isinstance(node.op, ast.And) else ("or", False)
         return [
-            (f"without `{word} {ast.unparse(value)}`", lambda v=value: node.values.remove(v))
-            for value in node.values
+            (
+                f"without `{word} {ast.unparse(value)}`",
+                lambda k=k: node.values.__setitem__(k, ast.Constant(neutral)),
+            )
+            for k, value in enumerate(node.values)
         ]
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in SWAPS:
         other = SWAPS[type(node.ops[0])]()

@@ -37,6 +37,10 @@ def test_each_condition_is_changed_once():
         (5, "`node.a == 1` is `node.a != 1`"),
     ]
     assert len({made(k) for k in range(8)} | {ast.unparse(ast.parse(SOURCE))}) == 9
+    for k in range(8):
+        tree = ast.parse(SOURCE)
+        mutants.changes(tree)[k][2]()
+        compile(ast.fix_missing_locations(tree), "rules.py", "exec")  # a program, whatever it does
 
 
 def test_a_sample_is_that_of_its_seed(tmp_path):
