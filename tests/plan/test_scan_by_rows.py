@@ -96,6 +96,12 @@ def test_two_threads_get_about_as_much(rows, part):
     assert scan_by_rows.part_of(rows, 8, 1, 10**12) == part
 
 
+@pytest.mark.parametrize("unit, part", [(15, 17), (16, 17), (17, 32), (50, 64), (51, None)])
+def test_long_parts_are_whole_vectors(unit, part):
+    """Of 100 rows: from 17 rows a part on, a multiple of 16."""
+    assert scan_by_rows.part_of(100, unit, 1, 10**12) == part
+
+
 @pytest.mark.parametrize(
     "options",
     [dict(reverse=True), dict(limit=3), dict(count=4), dict(count=0), dict(count=3, reverse=True)],
@@ -327,3 +333,17 @@ def test_threads_that_are_not_built(monkeypatch):
     leaves, node, arrays = recurrent(48)
     f = check(leaves, everything(node), *arrays, rtol=1e-4)
     assert why_whole(f) == ["kernels are built for one thread"]
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_steps_that_compute_nothing(kept):
+    """Rows of the input as they are; a state that stays as it was."""
+    x, h = leaf((None, 4, 4)), leaf((1, 4, 4))
+
+    def step(rows, old):
+        return [[old[0][0]], []] if kept else [[], [rows[0]]]
+
+    node, _ = scan([x], [(h, (-1,))] if kept else [], step)
+    leaves, arrays = ([x, h], [numbers((1, 4, 4))]) if kept else ([x], [])
+    f = check(leaves, everything(node), numbers((7, 4, 4)), *arrays)
+    assert parts(f) == [None] and why_whole(f) == ["its step computes nothing"]
