@@ -263,7 +263,19 @@ def compile_all(zig, target, level, rows, work):
         return made
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        return list(pool.map(build, enumerate(texts)))
+        made = pool.map(build, enumerate(texts))
+        return list(progress(f"kernels for {target}, {level}", made, len(texts)))
+
+
+def progress(what, results, total):
+    """`results` one by one; stderr says how far they are, on a terminal in one line, elsewhere in a
+    line for each tenth."""
+    alive = sys.stderr.isatty()
+    for done, result in enumerate(results, 1):
+        if alive or done * 10 // total > (done - 1) * 10 // total:
+            start, end = ("\r", "" if done < total else "\n") if alive else ("", "\n")
+            print(f"{start}{what}: {done} of {total}", end=end, file=sys.stderr, flush=True)
+        yield result
 
 
 def run(command, cwd=None):

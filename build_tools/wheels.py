@@ -212,10 +212,12 @@ def import_library(chosen, objects, place):
     return made
 
 
-def compiled(jobs):
-    """Run commands side by side, as many as there are cores."""
+def compiled(what, jobs):
+    """Run commands side by side, as many as there are cores, and say how far they are."""
+    from build_tools.prebuilt import progress
+
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        list(pool.map(run, jobs))
+        list(progress(what, pool.map(run, jobs), len(jobs)))
 
 
 def runtime(chosen, tree, work):
@@ -233,7 +235,8 @@ def runtime(chosen, tree, work):
     }
     own = () if chosen.system == "windows" else ("-fPIC", "-pthread")
     flags = [*compiler, *FLAGS, *own, *include]
-    compiled([*flags, "-c", name, "-o", to] for name, to in objects.items())
+    jobs = [[*flags, "-c", name, "-o", to] for name, to in objects.items()]
+    compiled(f"runtime for {chosen.target}", jobs)
     link = list(chosen.link)
     if chosen.system == "windows":
         link.append(import_library(chosen, objects.values(), place))

@@ -88,3 +88,17 @@ def test_batches_keep_flags_apart():
     units = list(maker.batches(rows))
     assert [len({s.flags for s in unit}) for unit in units] == [1] * len(units) == [1, 1]
     assert sorted(s.name for unit in units for s in unit) == sorted(s.name for s in rows)
+
+
+@pytest.mark.parametrize(
+    "alive, said",
+    [
+        (False, [f"kernels: {k} of 25\n" for k in (3, 5, 8, 10, 13, 15, 18, 20, 23, 25)]),
+        (True, [f"\rkernels: {k} of 25" for k in range(1, 26)] + ["\n"]),
+    ],
+)
+def test_progress_is_said_while_kernels_are_compiled(alive, said, monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: alive, raising=False)
+    assert list(maker.progress("kernels", iter(range(25)), 25)) == list(range(25))
+    assert capsys.readouterr().err == "".join(said)
+    assert list(maker.progress("nothing", iter(()), 0)) == []
