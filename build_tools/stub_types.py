@@ -95,6 +95,8 @@ OF_FUNCTION = {
     "random_uniform_variable.high": "float",
     "random_normal_variable.mean": "float",
     "mode": "str",
+    "slice.start": "Any",
+    "slice.size": "Any",
     "explain.function": "Function",
     "scaled_dot_product_attention.value": "TensorLike",
     "scaled_dot_product_attention.scale": "TensorLike",
@@ -277,3 +279,57 @@ class Variable(Tensor):
 {of_variables}
 def __getattr__(name: str) -> Any: ...  # what other files of ckernels need
 '''
+# What functions of the dialects give that K has not, or has otherwise.
+OF_DIALECT = {
+    "name_scope": "AbstractContextManager[Any]", "control_dependencies": "Any",
+    "get_session": "Any", "set_session": "None", "symbolic": "Callable[..., Any]",
+    "eager": "Callable[..., Any]", "install": "None", "legacy_weight_ordering": "bool",
+    "set_legacy_weight_ordering": "None", "normalize_data_format": "str",
+    "ctc_label_dense_to_sparse": "Any", "variable": "Any", "zeros": "Variable", "ones": "Variable",
+    "eye": "Variable", "zeros_like": "Tensor", "ones_like": "Tensor", "calculate_like": "Any",
+    "random_normal_variable": "Variable", "random_uniform_variable": "Variable",
+}  # fmt: skip
+DIALECT = '''
+"""Types of ckernels.compat.{name}. Written by `python -m build_tools.stubs`."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Literal
+
+import numpy as np
+
+from ..api.tensor import Tensor, Variable
+from ..typing import DType, Function, Shape, TensorLike, Updates
+'''
+THEANO = '''
+"""Types of ckernels.compat.theano. Written by `python -m build_tools.stubs`.
+
+What functions and classes of the front end are is read from their sources; its modules, whose
+names are made when they are asked for, are Any.
+"""
+
+from typing import Any
+
+from ..theano.modules import FAST_COMPILE as FAST_COMPILE
+from ..theano.modules import FAST_RUN as FAST_RUN
+from ..theano.modules import Apply as Apply
+from ..theano.modules import Constant as Constant
+from ..theano.modules import In as In
+from ..theano.modules import Mode as Mode
+from ..theano.modules import Op as Op
+from ..theano.modules import Out as Out
+from ..theano.modules import Param as Param
+from ..theano.modules import Type as Type
+from ..theano.modules import Variable as Variable
+from ..theano.modules import function as function
+from ..theano.modules import install as install
+from ..theano.modules import shared as shared
+
+__version__: str
+
+def __getattr__(name: str) -> Any: ...
+'''
+OF_THEANO = {
+    "gradient.functions": {"grad": "Any", "Rop": "Any", "Lop": "Any"},
+    "scan.functions": dict.fromkeys(("scan", "map", "reduce", "foldl", "foldr"), "tuple[Any, Any]"),
+}

@@ -1,12 +1,14 @@
 """What editors and type checkers know of `import ckernels as K`: stubs, written from here.
 
 `python -m build_tools.stubs` reads the signatures of what is public and writes
-`ckernels/__init__.pyi`, `ckernels/errors.pyi` and `ckernels/api/tensor.pyi`; the types are in
-`stub_types.py`, by the names of parameters and of functions. Stubs, since many functions are made
+`ckernels/__init__.pyi`, `ckernels/errors.pyi`, `ckernels/api/tensor.pyi` and those of the dialects
+in `ckernels/compat`; the types are in `stub_types.py`, by the names of parameters and of
+functions. Stubs, since many functions are made
 of ops by one line each, which no checker can follow.
 """
 
 import ast
+import importlib
 import inspect
 import textwrap
 from pathlib import Path
@@ -16,14 +18,17 @@ from build_tools import stub_types as types
 
 PACKAGE = Path(__file__).resolve().parents[1] / "ckernels"
 WIDTH = 96
+DIALECTS = ("keras1", "keras2")
 
 
 def typed(name, owner, parameter):
     """The annotation of a parameter; ValueError where the table has none."""
     key = parameter.name
-    found = types.OF_FUNCTION.get(f"{owner}.{key}") or types.OF_PARAMETER.get(key)
-    if found is None:
+    said_by = name if owner in DIALECTS else owner
+    found = types.OF_FUNCTION.get(f"{said_by}.{key}") or types.OF_PARAMETER.get(key)
+    if found is None and owner not in DIALECTS:
         raise ValueError(f"build_tools/stub_types.py has no type for {key} of {name}")
+    found = found or "Any"
     optional = parameter.default is None and "None" not in found and found != "Any"
     return f"{found} | None" if optional else found
 
@@ -86,6 +91,38 @@ def package():
     return head + "\n" + "\n".join(functions())
 
 
+def dialect(name):
+    """The text of ckernels/compat/NAME.pyi: functions of K by their names, others as they are."""
+    module = importlib.import_module(f"ckernels.compat.{name}")
+    same, own = [], []
+    for public in sorted(n for n in dir(module) if n[0] != "_"):
+        value = getattr(module, public)
+        if value is getattr(K, public, None) and public in K.__all__:
+            same.append(f"from .. import {public} as {public}\n")
+        elif inspect.isfunction(value):
+            result = types.OF_DIALECT.get(public) or types.RESULT.get(public, "Tensor")
+            own.append(definition(public, value, name, result))
+    head = types.DIALECT.lstrip("\n").format(name=name)
+    first, _, rest = head.partition("from ..api")
+    return first + "".join(same) + "from ..api" + rest + "\n" + "\n".join(own)
+
+
+def theano():
+    """The text of ckernels/compat/theano.pyi: parameters by their names, of any type."""
+    found = [types.THEANO.lstrip("\n")]
+    for module, results in types.OF_THEANO.items():
+        functions = importlib.import_module(f"ckernels.theano.{module}")
+        for name, result in results.items():
+            signature = inspect.signature(getattr(functions, name))
+            parts = [
+                f"{p.name}: Any" + ("" if p.default is p.empty else " = ...")
+                for p in signature.parameters.values()
+            ]
+            inner = "".join(f"    {part},\n" for part in parts)
+            found.append(f"def {name}(\n{inner}) -> {result}: ...\n")
+    return "\n".join(found)
+
+
 def methods(cls, of, inherited=()):
     """The text of the methods and properties of a class, in the order of their names."""
     for name in sorted(n for n in dir(cls) if n[0] != "_" and n not in inherited):
@@ -130,6 +167,8 @@ def stubs():
         PACKAGE / "__init__.pyi": package(),
         PACKAGE / "errors.pyi": exceptions(),
         PACKAGE / "api" / "tensor.pyi": tensors(),
+        **{PACKAGE / "compat" / f"{name}.pyi": dialect(name) for name in DIALECTS},
+        PACKAGE / "compat" / "theano.pyi": theano(),
     }
     for text in found.values():
         ast.parse(text)

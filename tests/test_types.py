@@ -14,7 +14,7 @@ from ckernels.runtime.shared import PUBLIC
 from ckernels.typing import Function
 
 ROOT = Path(__file__).resolve().parents[1]
-PROGRAM = ROOT / "tests" / "typed" / "program.py"
+PROGRAM, DIALECTS = (ROOT / "tests" / "typed" / f"{n}.py" for n in ("program", "dialects"))
 EXAMPLES = [ROOT / "examples" / f"{n}.py" for n in
             ("first", "logistic_regression", "mlp_digits", "cnn_digits", "rbm_mnist")]  # fmt: skip
 
@@ -35,8 +35,9 @@ def test_a_function_shows_editors_what_it_shows_users():
     assert named == set(PUBLIC)
 
 
-def test_the_program_runs(tmp_path):
-    done = subprocess.run([sys.executable, PROGRAM], cwd=ROOT, capture_output=True, text=True)
+@pytest.mark.parametrize("path", [PROGRAM, DIALECTS], ids=lambda p: p.stem)
+def test_the_program_runs(path):
+    done = subprocess.run([sys.executable, path], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
@@ -65,10 +66,16 @@ def test_pyright_finds_a_mistake(tmp_path):
     assert '"stepps"' in said and "2 errors" in said, said
 
 
+@pytest.mark.parametrize("name", ["keras1", "keras2"])
+def test_pyright_finds_a_mistake_in_a_dialect(name, tmp_path):
+    bad = tmp_path / "bad.py"
+    bad.write_text(f"from ckernels.compat import {name} as K\nK.sofmax(1)\nK.relu(1, 2, 3, 4, 5)\n")
+    said = checked(["basedpyright", "--level", "error", "--pythonpath", sys.executable], [bad])
+    assert '"sofmax"' in said and "2 errors" in said, said
+
+
 def test_mypy_finds_no_error():
     flags = ["--ignore-missing-imports", "--follow-imports=silent", "--cache-dir=build/mypy"]
-    said = checked(["mypy", *flags], [PROGRAM])
-    assert "Success" in said, said
-    for path in EXAMPLES:
+    for path in (PROGRAM, DIALECTS, *EXAMPLES):
         said = checked(["mypy", *flags], [path])
         assert "Success" in said, said
