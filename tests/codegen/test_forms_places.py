@@ -12,7 +12,8 @@ from .planned import leaf, plan
 RNG = np.random.default_rng(3)
 DTYPES = ("bool", "int8", "uint8", "int16", "uint32", "int64", "uint64", "float16", "float32",
           "float64", *filter(dtypes.available, dtypes.FOREIGN))  # fmt: skip
-SHAPES = [(1, 1), (1, 7), (7, 1), (3, 515), (3, 1100), (515, 3), (1100, 3), (17, 300), (260, 19)]
+SHAPES = [(1, 1), (1, 7), (7, 1), (3, 515), (3, 1100), (515, 3), (1100, 3), (17, 300), (260, 19),
+          (2, 4096), (2, 4500)]  # fmt: skip
 
 
 def places(a):

@@ -12,7 +12,7 @@ from .. import passes
 from .nest import Nest
 
 ROW_SCRATCH = 4096  # elements of a row kept on the stack between two loops over it
-SOUGHT, SOUGHT_LONG = 256, 1024  # elements of a block in which a maximum is sought; rows it is for
+SOUGHT = 256  # elements (of bytes four times as many) of a block in which a maximum is sought
 KNOWN = 1024  # elements after which truth values of a row are asked whether more can matter
 BLOCK = 512  # floats summed in float before they join the double
 AHEAD = 2  # operands prefetched at a time
@@ -349,12 +349,14 @@ class Rows(Nest):
 
         Argmax of 4096 x 4096 then waits for memory only: 2.0 ms on one core, 2.9 where the search
         for the place looks at the row up to it. Of 512 rows of 512 floats in cache it takes 41 us
-        with blocks of 512, 34 and 28 with 256 and 128; of longer rows blocks of 256 take least.
+        with blocks of 512, 34 and 28 with 256 and 128; of longer rows blocks of 256 take least, of
+        bytes those of 1,024: the end of a block costs more than four vectors.
         """
         c = self.c
         self.accumulator(i)
         c.var(**{f"w_{i}": "0"})
-        c.let(**{f"part_{i}": f"n < {SOUGHT_LONG} ? {SOUGHT // 2} : {SOUGHT}"})
+        block = SOUGHT * max(1, 4 // dtypes.ITEMSIZE[self.k.values[i].dtype])
+        c.let(**{f"part_{i}": f"n < {4 * block} ? {block // 2} : {block}"})
         with c.loop("b", "0", "n", f"part_{i}"):
             c.let(e=f"b + part_{i} < n ? b + part_{i} : n")
             c.accumulator(i, f"p_{i}")
