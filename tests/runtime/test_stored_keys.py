@@ -15,7 +15,7 @@ from ckernels.graph.op import REGISTRY, having
 from ckernels.graph.walk import toposort
 from ckernels.ops.bodies import Body, closed
 from ckernels.runtime import stored
-from ckernels.theano.tensor import special
+from ckernels.theano.classes import special
 
 from .test_stored import run
 

@@ -42,7 +42,7 @@ def runner(build, *shapes, dtype):
 
 def everything(x, c, r):
     """Values of one row, of one number per row, of both, and of all elements; four of them kept."""
-    return [ops.where(ops.eq(c, r), x, ops.maximum(c, x)), c + ops.mul(r, 0 * x), ops.minimum(x, r)]
+    return [ops.where(ops.eq(c, r), x, ops.maximum(c, x)), c + ops.mul(r, x), ops.minimum(x, r)]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
