@@ -35,6 +35,7 @@ FILES = {
     "jit/test_random_loops.py": "functions with loops, through syntax, flow and turns",
     "keras3/test_data.py": "data of all kinds, and Keras's layers that prepare it",
     "keras3/test_draws.py": "the distributions of draws, by statistics",
+    "keras3/test_products.py": "products of bytes, and the quantised layers made of them",
     "keras3/test_programs.py": "whole programs, beside the losses of another backend",
     "numpy/rows/test_functions.py": "rows of functions, of all subjects",
     "ops/test_c_expressions.py": "the C of every op",
