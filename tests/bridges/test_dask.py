@@ -252,6 +252,33 @@ def test_a_worker_that_dask_gives_up_is_started_again_and_costs_no_bit(client):
         assert equal(trainer.fetch(), state)
 
 
+def other_sizes(sizes):
+    """Train a model of this process on batches of other sizes: its classes and plans are then
+    those of another history."""
+    f = mlp()
+    for n in sizes:
+        f(X[:n], Y[:n])
+
+
+def test_workers_with_other_histories_give_the_same_bits(client, tmp_path):
+    """One worker has planned for other sizes, one of them dies, and what comes has planned none."""
+    source = ckernels.dask.Batches(X, Y, batch=64, seed=1)
+    with ckernels.dask.Trainer(mlp(), client) as quiet:
+        expected, state = quiet.run(source, 20), quiet.fetch()
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster, set_as_default=False) as other,
+    ):
+        last = sorted(other.nthreads())[-1]
+        other.run(other_sizes, (128, 1, 17, 16, 33), workers=[last])
+        with ckernels.dask.Trainer(mlp(), other) as trainer:
+            assert trainer.run(source, 8) == expected[:8]
+            victim = other.run(os.getpid)[trainer.addresses[0]]
+            threading.Timer(0.2, os.kill, (victim, signal.SIGKILL)).start()
+            assert trainer.run(Slow(source, 0.05), 12) == expected[8:]
+            assert trainer.lost >= 1 and equal(trainer.fetch(), state)
+
+
 def test_nobody_is_waited_for_and_who_comes_later_takes_part():
     source = ckernels.dask.Batches(X, Y, batch=64, seed=1)
     with (
