@@ -356,7 +356,7 @@ class Rows(Nest):
         self.accumulator(i)
         c.var(**{f"w_{i}": "0"})
         block = SOUGHT * max(1, 4 // dtypes.ITEMSIZE[self.k.values[i].dtype])
-        c.let(**{f"part_{i}": f"n < {4 * block} ? {block // 2} : {block}"})
+        c.let(**{f"part_{i}": f"n < {4 * block} ? {SOUGHT // 2} : {block}"})
         with c.loop("b", "0", "n", f"part_{i}"):
             c.let(e=f"b + part_{i} < n ? b + part_{i} : n")
             c.accumulator(i, f"p_{i}")
