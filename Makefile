@@ -55,6 +55,7 @@ $(VENV)/.base:
 	@echo "an environment in $(VENV): NumPy, cffi, setuptools"
 	@test -x $(PY) || $(PYTHON) -m venv $(VENV) || $(PYTHON) -m virtualenv $(VENV)
 	@$(PIP) "setuptools>=64" cffi numpy rich
+	@$(PY) -c "import os, site; open(site.getsitepackages()[0] + '/ckernels-here.pth', 'w').write(os.getcwd())"
 	@touch $@
 
 $(VENV)/.runtime: $(VENV)/.base setup.py build_tools/extension.py build_tools/cffi_module.py \

@@ -232,7 +232,7 @@ def constant(
     shape: Shape | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """A constant; dtype floatx() by default. shape: to fill (a scalar) or to reshape to."""
+    """A tensor whose value never changes."""
 
 def conv(
     x: TensorLike,
@@ -462,7 +462,7 @@ def exp2(x: TensorLike) -> Tensor:
     """2 ** x."""
 
 def expand_dims(x: TensorLike, axis: int = -1) -> Tensor:
-    """`x` with a new axis of size 1 at index `axis` of the result."""
+    """`x` with a new axis of size 1."""
 
 def explain(function: Function) -> str:
     """How a function was compiled, as a text: `function.explain(rewrites=True)`."""
@@ -660,7 +660,7 @@ def inc_subtensor(x: TensorLike, y: TensorLike) -> Tensor:
     a[...]."""
 
 def int_shape(x: TensorLike) -> tuple[int | Any, ...]:
-    """The shape of `x` in ints and None (unknown); a `_keras_shape` on it comes first."""
+    """The shape of `x`, as far as it is known."""
 
 def intx() -> str:
     """The default integer dtype, as a string."""

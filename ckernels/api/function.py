@@ -145,7 +145,7 @@ def function(
     ArgumentError
         For options that do not exist, and outputs that need an input nobody gives.
     ConfigError
-        For a `mode`, `check` or `on_unused_input` that does not exist.
+        For a `mode` or `check` that does not exist.
     ShapeError, DTypeError
         Where an update cannot become the value of its variable, or is of what is no variable.
 

@@ -157,8 +157,22 @@ def sparse_categorical_crossentropy(output, target, from_logits=False):
 def binary_crossentropy(output, target, from_logits=False):
     """-(target * log(output) + (1 - target) * log(1 - output)), elementwise.
 
-    output: probabilities (kept epsilon() away from 0 and 1), or logits.
+    Parameters
+    ----------
+    output : tensor or array
+        Probabilities (kept epsilon() away from 0 and 1), or logits.
+    target : tensor or array
+        Of the same shape.
+    from_logits : bool, default False
+        Whether `output` is the argument of a sigmoid; more exact than the sigmoid of it.
 
+    Returns
+    -------
+    Tensor
+        Of their shape.
+
+    Examples
+    --------
     >>> K.binary_crossentropy(np.array([0.25, 0.75]), np.array([0.0, 1.0])).eval().round(4)
     array([0.2877, 0.2877])
     """

@@ -11,9 +11,6 @@ from .elementwise import unary as _unary
 from .operands import clipped, node_of
 from .tensor import Tensor
 
-AXES = "axis: None (all axes), an int, or several. keepdims: reduced axes stay, with size 1."
-
-
 square = _unary(ops.square, "square", "x * x.", "[-2.0, 3.0]", "[4.0, 9.0]")
 abs = _unary(ops.abs, "abs", "Absolute value.", "[-2.0, 3.0]", "[2.0, 3.0]")
 exp = _unary(ops.exp, "exp", "e ** x.", "[0.0, 1.0]", "[1.0, 2.718]")
@@ -184,17 +181,41 @@ def allclose(x, y, rtol=1e-05, atol=1e-08):
     return Tensor(ops.all(ops.isclose(*_pair(x, y), rtol, atol)))
 
 
+REDUCTION = """{doc}
+
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape.
+    axis : int or list of int, optional
+        The axes that go; None: all.
+    keepdims : bool, default False
+        Whether they stay, with size 1.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of x without these axes.
+
+    Raises
+    ------
+    ShapeError
+        For an axis that does not exist.
+
+    Examples
+    --------
+    >>> K.{name}(np.array([[1.0, 2.0], [3.0, 0.0]]), axis=1).eval().round(3).tolist()
+    {gives}
+    """
+
+
 def _reduction(build, name, doc, gives, prepare=node_of, finish=None):
     def function(x, axis=None, keepdims=False):
         y = build(prepare(x), axis, keepdims)
         return Tensor(finish(y) if finish else y)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = (
-        f"{doc}\n\n    {AXES} ShapeError for an axis that does not exist.\n\n"
-        f"    >>> K.{name}(np.array([[1.0, 2.0], [3.0, 0.0]]), axis=1).eval().round(3).tolist()\n"
-        f"    {gives}\n    "
-    )
+    function.__doc__ = REDUCTION.format(doc=doc, name=name, gives=gives)
     return function
 
 

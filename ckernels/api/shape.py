@@ -105,6 +105,18 @@ def permute_dimensions(x, pattern):
 def transpose(x):
     """`x` with its axes reversed.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of x reversed.
+
+    Examples
+    --------
     >>> K.int_shape(K.transpose(K.zeros((2, 3))))
     (3, 2)
     """
@@ -134,8 +146,22 @@ def batch_flatten(x):
 
 
 def expand_dims(x, axis=-1):
-    """`x` with a new axis of size 1 at index `axis` of the result.
+    """`x` with a new axis of size 1.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape.
+    axis : int, default -1
+        Where the new axis stands in the result.
+
+    Returns
+    -------
+    Tensor
+        With one dimension more.
+
+    Examples
+    --------
     >>> K.int_shape(K.expand_dims(K.zeros((2, 3)), 1))
     (2, 1, 3)
     """

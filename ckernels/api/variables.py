@@ -76,8 +76,26 @@ def _owned(array, dtype, what):
 
 
 def constant(value, dtype=None, shape=None, name=None):
-    """A constant; dtype floatx() by default. shape: to fill (a scalar) or to reshape to.
+    """A tensor whose value never changes.
 
+    Parameters
+    ----------
+    value : array, number or nested lists
+        It is copied.
+    dtype : str, optional
+        floatx() by default.
+    shape : tuple of int, optional
+        A number is filled out to it, an array reshaped.
+    name : str, optional
+        What messages call it.
+
+    Returns
+    -------
+    Tensor
+        Of that value.
+
+    Examples
+    --------
     >>> K.constant([1, 2]).eval()
     array([1., 2.], dtype=float32)
     >>> K.constant(3, shape=(2, 2), dtype="int32").eval()
@@ -227,8 +245,20 @@ def shape(x):
 
 
 def int_shape(x):
-    """The shape of `x` in ints and None (unknown); a `_keras_shape` on it comes first.
+    """The shape of `x`, as far as it is known.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape; a `_keras_shape` on it comes first.
+
+    Returns
+    -------
+    tuple of int and None
+        None where a size is decided by a call.
+
+    Examples
+    --------
     >>> K.int_shape(K.placeholder((None, 3)) * 2)
     (None, 3)
     """
@@ -241,6 +271,18 @@ def int_shape(x):
 def ndim(x):
     """The number of dimensions of `x`.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape.
+
+    Returns
+    -------
+    int
+        Known without a call.
+
+    Examples
+    --------
     >>> K.ndim(K.zeros((2, 3)))
     2
     """
@@ -250,6 +292,18 @@ def ndim(x):
 def dtype(x):
     """The dtype of `x` as a string.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape.
+
+    Returns
+    -------
+    str
+        Such as "float32".
+
+    Examples
+    --------
     >>> K.dtype(K.constant(1, dtype="int8") * 0.5)
     'float32'
     """
