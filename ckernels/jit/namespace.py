@@ -137,7 +137,7 @@ class Namespace:
     """NumPy as a traced function sees it."""
 
     def __init__(self, trace):
-        self.__dict__["trace"] = trace
+        self.__dict__["_trace"] = trace  # NumPy has a function `trace`
         for function in CREATING:
             self.__dict__[function.__name__] = creating(trace, function)
         for name in ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"):
@@ -150,20 +150,20 @@ class Namespace:
 
     def __getattr__(self, name):
         found = getattr(np, name)
-        return of_lists(self.trace, found) if found in OF_ARRAYS else found
+        return of_lists(self._trace, found) if found in OF_ARRAYS else found
 
     def __setattr__(self, name, value):
         raise NotSupported(f"np.{name} is assigned in a traced function")
 
     def _array(self, object, dtype=None, *, copy=True, order="K", ndmin=0, **options):
-        value = self.trace.array(object, dtype)
+        value = self._trace.array(object, dtype)
         if options or ndmin > value.ndim:
             raise NotSupported("np.array with subok, like or more dimensions")
         same = isinstance(object, ArrayValue) and not object.scalar
         return value.copy() if same and copy and value is object else value
 
     def _asarray(self, a, dtype=None, order=None, **options):
-        return self.trace.array(a, dtype)
+        return self._trace.array(a, dtype)
 
 
 # functions of one array that NumPy does not dispatch for a list of traced numbers

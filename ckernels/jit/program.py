@@ -149,7 +149,7 @@ class TracedNames:
                     id(math): self.math}  # fmt: skip
         self.own.update({id(getattr(math, name)): f for name, f in vars(self.math).items()})
         self.own.update({id(getattr(np, name)): made for name, made in vars(self.numpy).items()
-                         if name != "trace"})  # fmt: skip
+                         if name != "_trace"})  # fmt: skip
 
     def name(self, values):
         """Give the free names their traced values."""

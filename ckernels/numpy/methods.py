@@ -119,6 +119,8 @@ def windows(x, window_shape, axis=None, *, subok=False, writeable=False):
     if writeable or subok:
         x.owner.refuse("windows that can be written")
     function = np.lib.stride_tricks.sliding_window_view
+    sizes = window_shape if isinstance(window_shape, (tuple, list)) else (window_shape,)
+    window_shape = tuple(operator.index(s) for s in sizes)
     return only_read(x, lambda n: rows.call(x.owner.rule, function, n, window_shape, axis),
                      lambda a: function(a, window_shape, axis))  # fmt: skip
 

@@ -296,6 +296,7 @@ def cov(x, y=None, rowvar=True, bias=False, ddof=None):
     x = cast(x, dtypes.to_float(x.dtype))
     if x.ndim > 2:
         raise ShapeError(f"cov needs a vector or a matrix, got shape {show(x.shape)}")
+    rowvar, bias = flag(rowvar, "rowvar"), flag(bias, "bias")
     single = x.ndim < 2 and y is None
 
     def rows(v):

@@ -24,6 +24,7 @@ ARITY = (
     "function takes ",
     "keyword argument",
     "multiple values for",
+    "missing required argument",
 )
 
 

@@ -13,6 +13,7 @@ import pytest
 
 import ckernels as ck
 from ckernels.base.errors import CKernelsWarning, NotSupported
+from ckernels.jit.namespace import CREATING, Namespace
 
 from .beside import check, same
 
@@ -589,3 +590,24 @@ def test_gradients_go_through_stores_into_parts():
     x, step = np.array([0.5, -1.0, 2.0]), 1e-6
     want = [(f(x + step * e) - f(x - step * e)) / (2 * step) for e in np.eye(3)]
     np.testing.assert_allclose(ck.jit.grad(f)(x), want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("window", [
+    lambda x: np.lib.stride_tricks.sliding_window_view(x, x.shape[0] - 2),
+    lambda x: np.lib.stride_tricks.sliding_window_view(x, (x.size // 2,))[:: x.size // 4],
+    lambda x: np.broadcast_to(x, (x.size, x.size)),
+    lambda x: np.diag(np.outer(x, x), x.size // 2),
+])  # fmt: skip
+def test_views_of_as_many_elements_as_sizes_say_are_returned_at_each_size(window):
+    jitted = ck.jit(window)
+    for n in (6, 9, 8, 6):
+        same(window(np.arange(1.0, n + 1)), jitted(np.arange(1.0, n + 1)))
+    assert not jitted.report()["numpy"]
+
+
+def test_no_name_of_numpy_is_hidden_by_one_of_ours():
+    check(lambda x: np.trace(np.outer(x, x), 2), np.arange(6.0))
+    ours = vars(Namespace(None)).keys() | {n for n in dir(Namespace) if n[0] != "_"}
+    made = {f.__name__ for f in CREATING} | {"random", "r_", "c_", "ndarray"}
+    made |= {"array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"}
+    assert {n for n in ours if hasattr(np, n)} == made
