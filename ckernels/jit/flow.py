@@ -12,7 +12,7 @@ from .. import ops
 from ..graph.node import constant
 from .jumps import RESULT
 from .namespace import Indexed, rows_of
-from .number import PythonNumber, known
+from .number import PythonNumber, converted, known
 from .trace import Pinned, TurnLeaves, Untraceable
 from .trees import flatten, put_together
 from .turns import (
@@ -59,7 +59,8 @@ class Flow:
         return {"_ck_for": self.for_, "_ck_while": self.while_, "_ck_if": self.if_,
                 "_ck_either": self.either, "_ck_return": self.return_,
                 "_ck_after": self.after, "_ck_and": self.and_,
-                "_ck_or": self.or_, "_ck_not": self.not_}  # fmt: skip
+                "_ck_or": self.or_, "_ck_not": self.not_,
+                "_ck_convert": converted}  # fmt: skip
 
     # ---- loops ---------------------------------------------------------------------------------
 
@@ -224,6 +225,10 @@ class Flow:
         except Exception:  # of a side that may not be the one
             before.undo()
             return asked(test, then, otherwise)
+
+    def one_of(self, test, a, b):
+        """a if test else b, of values that are there."""
+        return self.return_(test, lambda: a, lambda: b)
 
     def sides(self, truth, then, otherwise):
         """Both sides of a test that each turn decides for itself: their results."""

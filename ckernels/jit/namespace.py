@@ -120,13 +120,15 @@ def extreme(function, before):
     """max or min of traced numbers: before(a, b) says whether a stays in front of b."""
 
     def choose(*args, **options):
+        if len(args) == 1 and isinstance(args[0], (list, tuple)):
+            args = args[0]
         traced = [isinstance(a, (PythonNumber, ArrayValue)) for a in args]
         if options or len(args) < 2 or not any(traced):
             return function(*args, **options)
         owner = args[traced.index(True)].owner
         found = args[0]
         for a in args[1:]:
-            found = owner.flow.either(before(a, found), lambda a=a: a, lambda f=found: f)
+            found = owner.flow.one_of(before(a, found), a, found)
         return found
 
     choose.__name__ = function.__name__

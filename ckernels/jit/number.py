@@ -49,6 +49,12 @@ class PythonNumber:
     def __repr__(self):
         return f"<traced {self.kind.__name__}>"
 
+    def __str__(self):
+        return str(self.pin())
+
+    def __format__(self, how):
+        return format(self.pin(), how)
+
     def __int__(self):
         return int(self.pin())
 
@@ -65,7 +71,15 @@ class PythonNumber:
         return complex(self.pin())
 
     def __round__(self, *digits):
-        return round(self.pin(), *digits)
+        if self.kind is float and self.symbolic and not digits:
+            return whole(self.owner, ops.round(self.node))
+        return self if self.kind is int and not digits else round(self.pin(), *digits)
+
+    def __divmod__(self, other):
+        return self // other, self % other
+
+    def __rdivmod__(self, other):
+        return other // self, other % self
 
     def __getattr__(self, name):
         if name not in OF_NUMBERS:
@@ -254,7 +268,7 @@ def _computed(function, a, b):
             return found
     if function in BUILD and (_exact(a, b) or _quotient(function, a, b)):
         node = BUILD[function](owner, _float(a), _float(b))
-        return PythonNumber(owner, node, float, None, symbolic=_symbolic(a, b))
+        return PythonNumber(owner, node, float, None, symbolic=True)
     return function(_pinned(a), _pinned(b))
 
 
@@ -286,7 +300,7 @@ def _unary(build, function):
             return known(self.owner, build(_node(self)), int)
         if self.kind is not float:
             return function(self.pin())
-        return PythonNumber(self.owner, build(self.node), float, None, symbolic=self.symbolic)
+        return PythonNumber(self.owner, build(self.node), float, None, symbolic=True)
 
     return operate
 
@@ -296,6 +310,59 @@ PythonNumber.__abs__ = _unary(ops.abs, abs)
 PythonNumber.__invert__ = _unary(ops.bit_not, operator.invert)
 PythonNumber.__pos__ = lambda self: self
 
+
+def whole(owner, node):
+    """A float without its fraction as an int of Python's; where it has none, Python raises."""
+    if node.dtype.startswith("float"):
+        node = ops.cast(node, "float64")
+        owner.guard(ops.lt(ops.abs(node), 2.0**63))
+    elif node.dtype == "uint64":
+        owner.guard(ops.lt(node, constant(2**63, "uint64")))
+    return known(owner, ops.cast(node, "int64"), int)
+
+
+def converted(function, x):
+    """float(x), int(x) or bool(x), and type(x), of what is traced; else what Python says."""
+    traced = isinstance(x, PythonNumber) or isinstance(x, ArrayValue) and x.read().ndim == 0
+    if function is type and isinstance(x, (PythonNumber, ArrayValue)):
+        if hasattr(x, "flag"):
+            x.owner.refuse("the type of what is Python's number or NumPy's")
+        return x.kind if isinstance(x, PythonNumber) else x.dtype.type if x.scalar else np.ndarray
+    if isinstance(x, ArrayValue) and isinstance(function, type) and issubclass(
+        function, np.number
+    ):  # fmt: skip
+        node = ops.cast(x.read(), np.dtype(function).name)
+        return ArrayValue(x.owner, node, not node.ndim, True)
+    if not traced or function not in KINDS:
+        return function(x)
+    node = x.node if isinstance(x, PythonNumber) else x.read()
+    if isinstance(x, PythonNumber):
+        if x.kind is function:
+            return x
+        if not x.symbolic and (x.size or function is not float):
+            return function(x)
+    if np.dtype(node.dtype).kind not in "fiub":
+        return function(x)
+    if function is int:
+        return whole(x.owner, node)
+    node = ops.cast(node, "float64") if function is float else ops.cast(node, "bool")
+    return known(x.owner, node, function)
+
+
+def item_of(owner, node):
+    """x.item() of a node without axes; None where it is of none of these kinds."""
+    kind = np.dtype(node.dtype).kind
+    if kind in "iu":
+        return whole(owner, node)
+    if kind in "fb":
+        return known(owner, ops.cast(node, "float64") if kind == "f" else node,
+                     float if kind == "f" else bool)  # fmt: skip
+    return None
+
+
+KINDS = (float, int, bool)
+
+
 # functions of the module math that are computed as nodes, and what is true of operands they take
 OF_MATH = {
     math.sqrt: (ops.sqrt, lambda x: ops.ge(x, 0.0)), math.exp: (ops.exp, None),
@@ -303,6 +370,11 @@ OF_MATH = {
     math.cos: (ops.cos, ops.isfinite), math.tanh: (ops.tanh, None), math.fabs: (ops.abs, None),
     math.tan: (ops.tan, ops.isfinite), math.atan: (ops.atan, None), math.erf: (ops.erf, None),
     math.log1p: (ops.log1p, lambda x: ops.gt(x, -1.0)), math.expm1: (ops.expm1, None),
+    math.log2: (ops.log2, lambda x: ops.gt(x, 0.0)),
+    math.log10: (ops.log10, lambda x: ops.gt(x, 0.0)),
+    math.asin: (ops.asin, lambda x: ops.le(ops.abs(x), 1.0)),
+    math.acos: (ops.acos, lambda x: ops.le(ops.abs(x), 1.0)),
+    math.floor: (ops.floor, ops.isfinite), math.ceil: (ops.ceil, ops.isfinite),
 }  # fmt: skip
 
 
@@ -324,10 +396,10 @@ def of_math(function):
         found = build(node)
         if takes is not None:
             x.owner.guard(takes(node))
+        if function in (math.floor, math.ceil):
+            return whole(x.owner, found)
         if function in (math.exp, math.expm1):
             x.owner.guard(ops.logical_or(ops.isfinite(found), ops.logical_not(ops.isfinite(node))))
-        return PythonNumber(
-            x.owner, found, float, lambda: x.owner.ask(found, function.__name__, float)
-        )
+        return known(x.owner, found, float)
 
     return call

@@ -12,8 +12,13 @@ import linecache
 import types
 from collections import Counter
 
+import numpy as np
+
 from .jumps import SCOPES, Jumps, inside, jumps, strange
 
+CONVERSIONS = {"float", "int", "bool", "type", *(t.__name__ for t in (
+    np.float16, np.float32, np.float64, np.int8, np.int16, np.int32, np.int64, np.uint8,
+    np.uint16, np.uint32, np.uint64))}  # fmt: skip
 LATE = (ast.FunctionDef, ast.Lambda, ast.GeneratorExp)  # these may run after the turn they are of
 
 
@@ -197,6 +202,7 @@ class FunctionSource:
         node.body[start:] = body
         self.changed, self.uses = flags.changed, uses(node)
         own = [n for n in bound(node.body) if n not in {a.arg for a in every if a}]
+        self.convert(node)
         body = self.tail(body)
         node.body = node.body[:start] + self.declared(own, body, node) + body
         return self.changed
@@ -213,6 +219,19 @@ class FunctionSource:
         targets = [ast.Name(n, ast.Store()) for n in names]
         empty = ast.If(ast.Constant(False), [ast.Assign(targets, ast.Constant(None))], [])
         return [placed(empty, at)]
+
+    def convert(self, node):
+        """float(x), int(x), bool(x), type(x) and np.float32(x) as calls that know values."""
+        for n in ast.walk(node):
+            callee = getattr(n, "func", None)
+            name = getattr(callee, "id", getattr(callee, "attr", ""))
+            if isinstance(n, ast.Call) and (
+                name in CONVERSIONS and len(n.args) == 1 and not n.keywords
+                and not isinstance(n.args[0], ast.Starred)
+            ):  # fmt: skip
+                self.changed = True
+                n.args = [n.func, *n.args]
+                n.func = ast.copy_location(ast.Name("_ck_convert", ast.Load()), n)
 
     def new_name(self, kind):
         self.count += 1

@@ -17,7 +17,7 @@ from ..numpy.value import ArrayValue, MovingSlice
 from ..ops import reference
 from ..ops.ragged import distance
 from ..ops.shape import size_of
-from .number import PythonNumber
+from .number import PythonNumber, item_of
 
 SMALL = 8  # sizes up to this are part of a trace: loops over short axes are unrolled
 MOST = 3000  # arrays that a trace may make: 0.5 s to compile; beyond, a loop was unrolled too far
@@ -175,6 +175,10 @@ class Trace(Owner):
     def pin_sizes(self):
         raise Pinned(None)
 
+    @staticmethod
+    def item(owner, node):
+        return item_of(owner, node)
+
     def size(self, node, axis):
         """The size of an axis that a trace serves many of."""
         return PythonNumber(self, size_of(node, axis), int, self.pin_sizes, True)
@@ -188,11 +192,19 @@ class Trace(Owner):
             return node
         return ops.where(predicate, node, constant(0, node.dtype))
 
+    @staticmethod
+    def bound(b):
+        """The end of a slice: None, an int or a node."""
+        if isinstance(b, PythonNumber) and b.symbolic:
+            return b.node
+        if isinstance(b, ArrayValue) and b.dtype.kind in "iu" and not b.ndim:
+            return ops.cast(b.read(), "int64")
+        return b if b is None else int(b)
+
     def slice(self, value, place, k, parts):
         """A slice over nodes. Of one that moves with a turn its length has to be told from others,
         so sizes are pinned; one that keeps its length is a MovingSlice, if nothing is clipped."""
-        bounds = [b.node if isinstance(b, PythonNumber) and b.symbolic else b if b is None else
-                  int(b) for b in (k.start, k.stop, k.step)]  # fmt: skip
+        bounds = [self.bound(b) for b in (k.start, k.stop, k.step)]
         start, stop, step = bounds
         if isinstance(step, Node):
             raise Untraceable("a slice whose step changes from turn to turn")

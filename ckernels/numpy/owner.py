@@ -24,6 +24,10 @@ class Owner:
 
     numbers, journal, guards = (), None, None
 
+    @staticmethod
+    def item(owner, node):
+        """A number of Python's for a node, or None where only its value will do."""
+
     def __init__(self, rule=NUMPY):
         self.rule = rule
 

@@ -133,6 +133,12 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
     def __repr__(self):
         return f"<traced array of dtype {self.dtype} and shape {self.read().shape}>"
 
+    def __str__(self):
+        return str(self.owner.ask(self.read(), "str(x)"))
+
+    def __format__(self, how):
+        return format(self.owner.ask(self.read(), "a text of it"), how)
+
     def __len__(self):
         if self.ndim == 0:
             raise TypeError("len() of unsized object")

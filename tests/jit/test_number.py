@@ -1,0 +1,150 @@
+"""Numbers of Python's made from what is traced, and what follows from them: types, values, bits
+and errors are Python's; what only a value will do for runs in NumPy."""
+
+import math
+
+import numpy as np
+import pytest
+
+import ckernels as ck
+
+from .beside import check, same
+
+V = np.random.default_rng(1).normal(size=12)
+W = np.abs(V) + 0.5
+
+
+def numbers(x):
+    return float(x.sum()), int(x[0] * 7), bool(x.any()), x[1].item(), x.max().item(), x.item(3)
+
+
+def weak(x):
+    return x * float(x[0]), x + int(x[1]), x.astype("float32") * x[2].item(), float(x[0]) ** 0.5
+
+
+def types(x):
+    a = x[0]
+    for _ in range(3):
+        a = a * 2
+    return type(a), type(x), type(float(a)), type(a) is float, isinstance(float(a), float)
+
+
+def of_math(x):
+    s = 0.0
+    for i in range(len(x)):
+        if math.log(x[i]) > 0 or math.floor(x[i]) == 0:
+            s += math.sqrt(x[i]) + math.log2(x[i]) - math.ceil(x[i])
+    return s, math.log10(x[0]), round(float(x[1])), abs(float(x[2])), divmod(float(x[3]), 0.3)
+
+
+def extremes(x):
+    found = [float(v) for v in x]
+    return max(found), min(found), max(x[0], x[1]), min(float(x[0]), 0.25)
+
+
+def scalars(x):
+    h = np.uint32(7)
+    for v in x:
+        h = np.uint32(h ^ np.uint8(v))
+        h = np.uint32((np.uint64(h) * np.uint64(16777619)) & np.uint64(0xFFFFFFFF))
+    return h, np.float32(x[0]), np.float64(x), np.int16(x[1])
+
+
+def knapsack(w, v, most):
+    best = np.zeros(most + 1, dtype=np.int64)
+    for i in range(len(w)):
+        taken = best[: most + 1 - w[i]] + v[i]
+        best[w[i] :] = np.maximum(best[w[i] :], taken)
+    return best[-1], best
+
+
+def adaptive(y, tol):
+    t, h, steps = 0.0, 0.1, 0
+    while t < 1.0:
+        h = min(h, 1.0 - t)
+        one, half = y - h * y, y - h / 2 * y
+        two = half - h / 2 * half
+        if abs(two - one) < tol:
+            t, y, h = t + h, two, h * 1.5
+        else:
+            h *= 0.5
+        steps += 1
+        if steps > 1000:
+            break
+    return y, steps
+
+
+@pytest.mark.parametrize("function, args", [
+    (numbers, (V,)), (numbers, (V * 1e3,)), (weak, (W,)), (weak, (np.tile(W, 9),)), (types, (V,)),
+    (types, (V.astype("float32"),)), (of_math, (W,)), (of_math, (np.tile(W, 9),)),
+    (extremes, (V,)), (scalars, (np.arange(60, dtype=np.uint8),)),
+    (knapsack, (np.array([3, 5, 2, 7]), np.array([4, 6, 3, 9]), 20)),
+    (adaptive, (1.0, 1e-6)), (adaptive, (2.0, 1e-4))])  # fmt: skip
+def test_numbers_stay_in_the_trace(function, args):
+    check(function, *args)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint64", "float16", "float32"])
+def test_numbers_of_each_dtype(dtype):
+    def four(x):
+        return float(x[2]), int(x[2]), bool(x[1]), x[0].item()
+
+    check(four, np.array([1, 0, 3, 1] * 5).astype(dtype))
+    check(four, np.array([1, 0, 3, 1] * 5) > 0)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
+def test_ints_of_what_is_none(value):
+    def whole(x):
+        return int(x[0])
+
+    jitted = ck.jit(whole)
+    same(3, jitted(np.full(12, 3.7)))
+    for function in (whole, jitted):
+        if value == 1e300:
+            assert function(np.full(12, value)) == int(value)
+            continue
+        with pytest.raises((ValueError, OverflowError)):
+            function(np.full(12, value))
+
+
+def test_math_raises_what_python_raises():
+    def log(x):
+        return math.log(x[0])
+
+    def root(x):
+        return math.sqrt(float(x[0]))
+
+    def inverse(x):
+        return 1 / float(x[0] + 1)
+
+    for function in (log, root, inverse):
+        jitted = ck.jit(function)
+        same(function(np.ones(12)), jitted(np.ones(12)))
+        for each in (function, jitted):
+            with pytest.raises((ValueError, ZeroDivisionError)):
+                each(-np.ones(12))
+
+
+def shadowed(x):
+    float = np.square  # noqa: A001
+    return float(x)
+
+
+def shapes(x):
+    return np.zeros(int(x[0])) + 1
+
+
+def text(x):
+    return str(float(x[0]))
+
+
+def formatted(x, a):
+    return f"{a:.2f} {x[0]:.3f} {x[1].item()}", str(a * 2), f"{x.dtype}"
+
+
+def test_near_misses():
+    check(shadowed, V)
+    check(shapes, np.full(12, 3.0), traced=False)
+    check(text, V, traced=False)
+    check(formatted, V, 0.5, traced=None)
