@@ -7,7 +7,7 @@ So each is the other's gradient, but for weights of the half of the spectrum tha
 import numpy as np
 
 from ..base import dtypes, given
-from ..base.errors import ArgumentError, ShapeError
+from ..base.errors import ShapeError
 from ..graph.node import Node, make
 from ..graph.op import Op
 from ..graph.shapes import show
@@ -117,8 +117,7 @@ NORMS = (None, "ortho", "no_norm")
 
 def _scaled(y, count, norm, plain):
     """`y` divided by sqrt(count) for "ortho", by `count` where that is the default."""
-    if norm not in NORMS:
-        raise ArgumentError(f"norm is None, 'ortho' or 'no_norm', not {norm!r}")
+    given.word(norm, NORMS, "norm")
     if norm == "ortho":
         return mul(y, rsqrt(cast(to_node(count), y.dtype)))
     return true_div(y, cast(to_node(count), y.dtype)) if norm is None and not plain else y

@@ -116,6 +116,7 @@ NAMED = [
     (lambda: K.zeros((2,), name=[1]), UsageError, r"a name must be a string, not \[1\]"),
     (lambda: K.multinomial(0.5), ShapeError, "probabilities of all classes, got a scalar"),
     (lambda: K.rfft(V, ndim=None), UsageError, "ndim must be a number, not None"),
+    (lambda: K.rfft(V, norm=ODD), ArgumentError, "norm is one of None, 'ortho', 'no_norm', not"),
     (lambda: K.c_op("", {"x": V}, {"y": V}, name=[1]), UsageError, "the name of a c_op"),
     (lambda: K.split(V, K.ones((1, 1))), CKernelsError, "a size of split must be a scalar"),
     (lambda: K.cast(V, V), DTypeError, "v is not a dtype"),
