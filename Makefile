@@ -13,7 +13,7 @@ LIBASAN = $(shell $(CC) -print-file-name=libasan.so)
 LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
 LIBTSAN = $(shell $(CC) -print-file-name=libtsan.so)
 
-.PHONY: help test oldest types site bridges keras3 slow stress lint demo cnn rbm keras theano pytensor distributed bench golden sanitize \
+.PHONY: help test oldest types site bridges keras3 slow stress lint demo cnn rbm keras theano libraries pytensor distributed bench golden sanitize \
     races wheels again release everything clean build
 .DEFAULT_GOAL := help
 
@@ -32,6 +32,8 @@ help:
 	@echo "cnn         train a small convolutional net on them (DATA= as for demo)"
 	@echo "rbm         train a restricted Boltzmann machine on them (DATA= as for demo)"
 	@echo "theano      fetch Theano 1.0.5 and run its own tests through the facade; ARGS: names of files"
+	@echo "libraries   libraries written for Theano, with their own tests, in an environment of their own"
+	@echo "            (SOURCE=folder with a folder for each; LIBRARIES='Lasagne blocks': these)"
 	@echo "keras       run the Keras 2 programs of examples/keras; with KERAS=2.3.1, 2.2.4 or 1.2.2: our"
 	@echo "            tests of that Keras and, but for 1.2.2, its own, in an environment of its own"
 	@echo "pytensor    PyTensor's own link suites in an environment of their own (PEERS=folder that has"
@@ -200,6 +202,24 @@ theano: build
 	    Theano==1.0.5 --no-binary :all: --no-deps -d build && \
 	    tar xzf build/Theano-1.0.5.tar.gz -C build; }
 	THEANO_FLAGS=$${THEANO_FLAGS-linker=py} $(PY) tests/clients/theano_suite/run.py build/Theano-1.0.5 build/theano_tests $(ARGS)
+
+# Their sources are in their repositories: tests/clients/theano_libraries/tables.py names them. They
+# were written for libraries of 2017, so those are the oldest that this Python and ckernels take.
+LIBRARIES_PY = $(abspath build/libraries/bin/python)
+LIBRARIES ?=
+ifndef SOURCE
+libraries:
+	@echo "skipped: SOURCE=folder with the sources of Lasagne, blocks, ... (LIBRARIES='downhill': one)"
+else
+libraries: build
+	test -x $(LIBRARIES_PY) || $(PYTHON) -m venv build/libraries
+	$(LIBRARIES_PY) -m pip install -q --disable-pip-version-check "setuptools<70" "numpy==1.26.*" \
+	    "scipy==1.11.*" cffi "pytest<8" pytest-timeout pytest-xdist mock six parameterized nose \
+	    "matplotlib<3.7" "pandas<2" "scikit-learn<1.3" picklable_itertools progressbar2 toolz pyyaml \
+	    h5py "tables<3.9" pillow pyzmq requests click plac tabulate joblib patsy tqdm "arviz<0.14"
+	PYTHONPATH=. $(LIBRARIES_PY) -m tests.clients.theano_libraries.run $(SOURCE) build/theano_libraries \
+	    $(LIBRARIES)
+endif
 
 # PyTensor's tests are in its repository: PEERS is a folder of it, if one is at hand. Its linkers' own
 # suites are run with ours in their place; SUITE="tests/scan ..." runs any of its tests with our mode

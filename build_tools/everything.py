@@ -50,6 +50,7 @@ PARTS = {
     "keras-2.2.4": keras("2.2.4", ["ARGS=-k losses"]),
     "keras-1.2.2": keras("1.2.2", []),
     "theano": Part(["theano"], ["theano", "ARGS=tensor__test_xlogx tensor__test_keepdims"]),
+    "libraries": Part(["libraries"], ["libraries", "LIBRARIES=downhill"], until=(3, 13)),
     "pytensor": Part(["pytensor"], None, since=(3, 12)),
     "demo": Part(["demo"], ["demo", "ARGS=--epochs 2"]),
     "cnn": Part(["cnn"], ["cnn", "ARGS=--epochs 1"]),

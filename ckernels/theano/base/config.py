@@ -71,6 +71,13 @@ class ConfigParam:
         self.filter, self.allow_override = filter, allow_override
         self.name = name.rpartition(".")[2]
 
+    def __get__(self, owner, kind=None):
+        """The value, as programs that go over _config_var_list ask for it."""
+        return config._get(self.fullname)
+
+    def __set__(self, owner, value):
+        config._set(self.fullname, value)
+
     def parse(self, value):
         """`value` as the flag's type; ValueError that names the flag."""
         kind, value = self.kind, value() if callable(value) and self.kind is str else value
@@ -140,6 +147,9 @@ class Section:
         )
 
 
+_config_var_list = []  # all flags, under Theano's name
+
+
 class Config(Section):
     """All flags. Reading an unknown one is an AttributeError, setting one too."""
 
@@ -163,6 +173,7 @@ class Config(Section):
             raise AttributeError(f"the flag {name!r} exists already")
         param.fullname, param.name = name, name.rpartition(".")[2]
         self._params[name] = param
+        _config_var_list.append(param)
 
     def _get(self, name):
         if name in self._values:

@@ -114,6 +114,8 @@ def guarded(function, name, method=False):
                 f"{called}({shown(args, kwargs)}) is refused: {reason(problem)}"
             ) from problem
 
+    if not method:  # programs look for arguments by getfullargspec, which follows no __wrapped__
+        call.__signature__ = inspect.signature(function)
     return call
 
 

@@ -262,7 +262,7 @@ def tensor_constructor(
     type_ = TensorType(value.dtype, broadcastable)
     return TensorSharedVariable(
         type=type_,
-        value=np.array(value, copy=None if borrow else True),
+        value=np.asarray(value) if borrow else np.array(value),
         name=name,
         strict=strict,
         allow_downcast=allow_downcast,

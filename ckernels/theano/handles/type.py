@@ -227,14 +227,10 @@ class TensorType(CTensor, Type):
         )
 
     def convert_variable(self, var):
-        """`var` with the pattern of this type, or None where dtype or pattern forbid it."""
+        """`var` with the pattern of this type, or None where its dtype or rank is another."""
         if not isinstance(var.type, TensorType):
             return None
-        if (
-            var.type.dtype == self.dtype
-            and var.type.ndim == self.ndim
-            and all(a == b or b for a, b in zip(var.type.broadcastable, self.broadcastable))
-        ):
+        if var.type.dtype == self.dtype and var.type.ndim == self.ndim:
             return _hook("patternbroadcast")(var, self.broadcastable)
         return None
 

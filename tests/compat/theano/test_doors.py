@@ -139,3 +139,9 @@ def test_a_function_with_a_door_is_one_object_with_its_own_signature():
     assert pickle.loads(pickle.dumps(T.sum)) is T.sum is T.basic.sum
     assert list(inspect.signature(T.sum).parameters)[:2] == ["input", "axis"]
     assert T.sum.__doc__ and T.sum.__name__ == "sum"
+
+
+def test_programs_find_the_arguments_of_functions():
+    """Keras 1 asks theano.function whether it takes `mode`."""
+    assert inspect.getfullargspec(theano.function).args[:3] == ["inputs", "outputs", "mode"]
+    assert "axis" in inspect.getfullargspec(theano.tensor.sum).args

@@ -232,6 +232,29 @@ def test_graphs_are_walked_in_the_order_of_theano():
         theano.gof.graph.general_toposort([1], {1: [2], 2: [1]}.get)
 
 
+def test_flags_are_listed_as_programs_go_over_them():
+    listed = {v.fullname: v for v in theano.configparser._config_var_list}
+    flag, before = listed["compute_test_value"], theano.config.compute_test_value
+    try:
+        flag.__set__(None, "warn")
+        assert theano.config.compute_test_value == flag.__get__(True, None) == "warn"
+        with pytest.raises(ValueError, match="compute_test_value"):
+            flag.__set__(None, "sideways")
+    finally:
+        theano.config.compute_test_value = before
+    assert "gcc.cxxflags" in listed and listed["gcc.cxxflags"].name == "cxxflags"
+
+
+def test_a_row_is_taken_where_a_matrix_is_wanted():
+    x, row = T.dmatrix("x"), T.drow("row")
+    double = theano.OpFromGraph([x], [x * 2])
+    assert double(row).eval({row: [[1.0, 2.0]]}).tolist() == [[2.0, 4.0]]
+    assert not x.type.filter_variable(row).broadcastable[0]
+    for other in (T.fmatrix("f"), T.dvector("v")):
+        with pytest.raises(TypeError):
+            x.type.filter_variable(other)
+
+
 def test_relu_of_an_array_is_an_array():
     x = np.array([-2.0, 0.0, 3.0, np.nan], "float32")
     for alpha, want in ((0, [0, 0, 3, np.nan]), (0.5, [-1, 0, 3, np.nan])):
