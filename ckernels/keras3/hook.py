@@ -68,6 +68,12 @@ CHANGES = {
             ("MlxExportArchive as", _ARCHIVE),
         ],
     ],
+    # The losses of several outputs are averaged by the sizes of batches, which may be open; a
+    # Keras that does it otherwise is left as it is.
+    "keras.src.trainers.compile_utils": [
+        [],
+        [("tree.flatten(y_p)[0].shape[0]", "ops.shape(tree.flatten(y_p)[0])[0]")],
+    ],
     "keras.src.utils.backend_utils": [
         [
             ('"numpy", "openvino")', '"numpy", "openvino", "ckernels")'),

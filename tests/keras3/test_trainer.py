@@ -365,3 +365,15 @@ def test_accumulated_gradients_are_those_of_the_mean():
     other.train_on_batch(X[:16], Y[:16])
     for a, b in zip(model.get_weights(), other.get_weights()):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_losses_of_several_outputs_are_averaged_by_the_sizes_of_batches():
+    inputs = keras.Input((3,))
+    model = keras.Model(inputs, [layers.Dense(1, name=n)(inputs) for n in "ab"])
+    model.compile(keras.optimizers.SGD(0.0), ["mse", "mae"], loss_weights=[0.5, 2.0])
+    history = model.fit(X, [Y, Y], batch_size=8, epochs=1, verbose=0).history
+    a, b = model.predict(X, verbose=0)
+    np.testing.assert_allclose(history["a_loss"], [np.mean((a - Y) ** 2)], rtol=1e-5)
+    np.testing.assert_allclose(history["b_loss"], [np.mean(np.abs(b - Y))], rtol=1e-5)
+    found = model.evaluate(X, [Y, Y], batch_size=8, verbose=0, return_dict=True)
+    np.testing.assert_allclose(found["a_loss"], history["a_loss"], rtol=1e-5)
