@@ -698,7 +698,7 @@ def isclose(
     atol: float = 1e-08,
     equal_nan: bool = False,
 ) -> Tensor:
-    """Whether |x - y| <= atol + rtol * |y|, elementwise: a bool tensor."""
+    """Whether |x - y| <= atol + rtol * |y|, elementwise."""
 
 def isfinite(x: TensorLike) -> Tensor:
     """Whether x is neither infinite nor NaN."""
@@ -739,11 +739,10 @@ def kve(x: TensorLike, y: TensorLike) -> Tensor:
     """exp(y) K(y), the modified Bessel function of order x. Through SciPy."""
 
 def l2_normalize(x: TensorLike, axis: int | Sequence[int]) -> Tensor:
-    """`x` divided by its L2 norm along `axis`; where that is tiny, by 1e-6 (1e-3 in
-    float16)."""
+    """`x` divided by its L2 norm along `axis`."""
 
 def learning_phase() -> Tensor:
-    """The learning phase: a scalar uint8 tensor, or the int that `set_learning_phase` fixed."""
+    """The learning phase: 0 in tests, 1 in training."""
 
 def less(x: TensorLike, y: TensorLike) -> Tensor:
     """x < y, a bool tensor."""
@@ -758,8 +757,7 @@ def local_conv1d(
     strides: int | Sequence[int],
     data_format: str | None = None,
 ) -> Tensor:
-    """A convolution with another kernel at each place: (batch, steps, channels) with a kernel
-    (output length, kernel length * channels, filters) gives (batch, output length, filters)."""
+    """A convolution with another kernel at each place."""
 
 def local_conv2d(
     inputs: Any,
@@ -827,8 +825,7 @@ def lstsq(
     b: TensorLike,
     rcond: float | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """(x, residuals, rank): the x with the least |a . x - b|, of these the shortest; the sum of
-    squares that is left for each column of `b`; the rank of `a`, int64."""
+    """The x with the least |a . x - b|, of these the shortest."""
 
 def manual_variable_initialization(value: Any) -> None:
     """Kept for old programs, without effect: variables have their value from the start."""
@@ -848,7 +845,7 @@ def matrix_dot(*factors: TensorLike) -> Tensor:
     """The matrix product of all `factors`, from the left."""
 
 def matrix_power(x: TensorLike, n: int) -> Tensor:
-    """The product of `n` factors `x`; of inverses for a negative `n`, an int."""
+    """The product of `n` factors `x`."""
 
 def max(
     x: TensorLike,
@@ -872,8 +869,8 @@ def median(
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
 ) -> Tensor:
-    """The middle of the sorted elements along `axis` (None: of all), of an even number the mean
-    of the two there; NaN where an element is. An axis of no elements is an IndexOutOfBounds."""
+    """The middle of the sorted elements along `axis`, of an even number the mean of the two
+    there."""
 
 def min(
     x: TensorLike,
@@ -918,7 +915,7 @@ def ndtri_exp(x: TensorLike) -> Tensor:
     """The inverse of `log_ndtr`: the normal quantile of exp(x)."""
 
 def nonzero(x: TensorLike) -> tuple[Tensor, ...]:
-    """A tuple of index vectors of the elements that are not zero, one for each axis."""
+    """Where the elements are that are not zero."""
 
 def normalize_batch_in_training(
     x: TensorLike,
@@ -927,8 +924,7 @@ def normalize_batch_in_training(
     reduction_axes: Sequence[int],
     epsilon: float = 0.001,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """(normalised x, mean, variance) with the statistics of this batch over
-    `reduction_axes`."""
+    """`x` normalised with the mean and the variance of this batch over `reduction_axes`."""
 
 def not_equal(x: TensorLike, y: TensorLike) -> Tensor:
     """x != y, a bool tensor."""
@@ -937,21 +933,19 @@ def one_hot(indices: TensorLike, num_classes: int) -> Tensor:
     """1 at the class and 0 elsewhere, along a new last axis of size `num_classes`."""
 
 def ones(shape: Shape, dtype: DType | None = None, name: str | None = None) -> Variable:
-    """A variable filled with 1. With a symbolic shape: a tensor."""
+    """A variable filled with 1; with a symbolic shape a tensor."""
 
 def ones_like(x: TensorLike, dtype: DType | None = None, name: str | None = None) -> Tensor:
-    """A tensor of ones with the shape of `x`. dtype: that of `x` by default."""
+    """A tensor of ones with the shape of `x`."""
 
 def outer(x: TensorLike, y: TensorLike) -> Tensor:
-    """The matrix x[i] * y[j]; what is no vector is flattened first."""
+    """The matrix x[i] * y[j]."""
 
 def owens_t(x: TensorLike, y: TensorLike) -> Tensor:
     """Owen's T function. Through SciPy."""
 
 def partition(x: TensorLike, kth: int | Sequence[int], axis: int = -1) -> Tensor:
-    """`x` in an order along `axis` (None: flattened) in which the elements `kth` (an int or a
-    list) stand where sorting puts them, no larger ones before them and no smaller ones
-    behind."""
+    """`x` in an order in which the elements `kth` stand where sorting puts them."""
 
 def percentile(
     x: TensorLike,
@@ -963,13 +957,13 @@ def percentile(
     """`quantile` with `q` from 0 to 100."""
 
 def permutation(n: TensorLike, seed: int | None = None) -> Tensor:
-    """The integers below `n` (an int or a scalar tensor) in random order, int64."""
+    """The integers below `n` in random order."""
 
 def permute_dimensions(x: TensorLike, pattern: Sequence[int]) -> Tensor:
     """`x` with its axes in the order `pattern`."""
 
 def pinv(x: TensorLike) -> Tensor:
-    """The Moore-Penrose inverse; its gradient takes the rank as constant."""
+    """The Moore-Penrose inverse."""
 
 @overload
 def placeholder(
@@ -1008,7 +1002,7 @@ def pool2d(
     data_format: str | None = None,
     pool_mode: str = "max",
 ) -> Tensor:
-    """2D pooling of (batch, rows, columns, channels)."""
+    """2D pooling of images."""
 
 def pool3d(
     x: TensorLike,
@@ -1018,7 +1012,7 @@ def pool3d(
     data_format: str | None = None,
     pool_mode: str = "max",
 ) -> Tensor:
-    """3D pooling of (batch, depth, rows, columns, channels); arguments as for `pool2d`."""
+    """3D pooling of volumes."""
 
 def pow(x: TensorLike, a: TensorLike) -> Tensor:
     """x ** a."""
@@ -1060,8 +1054,7 @@ def quantile(
     method: str = "linear",
     keepdims: bool = False,
 ) -> Tensor:
-    """The quantiles `q` (numbers from 0 to 1) along `axis` (None: of all); NaN where an element
-    is."""
+    """The quantiles `q` along `axis`."""
 
 def rad2deg(x: TensorLike) -> Tensor:
     """Radians as degrees."""
@@ -1081,7 +1074,7 @@ def random_normal(
     dtype: DType | None = None,
     seed: int | None = None,
 ) -> Tensor:
-    """Normal numbers. shape: ints and scalar tensors, or a vector tensor."""
+    """Normal numbers of the given mean and standard deviation."""
 
 def random_normal_variable(
     shape: Shape,
@@ -1110,7 +1103,7 @@ def random_uniform_variable(
     name: str | None = None,
     seed: int | None = None,
 ) -> Variable:
-    """A variable with values drawn from [low, high)."""
+    """A variable with values drawn from [low, high), all equally likely."""
 
 def ravel_multi_index(
     multi_index: Any,
@@ -1118,17 +1111,16 @@ def ravel_multi_index(
     mode: str = "raise",
     order: str = "C",
 ) -> Tensor:
-    """The position in memory of the element `multi_index` of an array of the sizes `dims`,
-    int64."""
+    """The position in memory of the element `multi_index` of an array of the sizes `dims`."""
 
 def real(x: TensorLike) -> Tensor:
-    """The real part of a complex tensor; a real one as it is."""
+    """The real part of a tensor."""
 
 def relu(x: TensorLike, alpha: float = 0.0, max_value: TensorLike | None = None) -> Tensor:
     """x above 0, alpha * x below, at most `max_value`. NaN stays NaN."""
 
 def repeat(x: TensorLike, n: TensorLike) -> Tensor:
-    """A matrix (samples, dim) repeated to (samples, n, dim). n: an int or a scalar tensor."""
+    """A matrix repeated along a new axis in its middle."""
 
 def repeat_elements(x: TensorLike, rep: int, axis: int) -> Tensor:
     """Each element of `x` repeated `rep` times along `axis`, as np.repeat."""
@@ -1161,9 +1153,7 @@ def reverse(x: TensorLike, axes: int | Sequence[int]) -> Tensor:
     """`x` reversed along an axis or several."""
 
 def rfft(x: TensorLike, ndim: int = 1, norm: str | None = None) -> Tensor:
-    """The Fourier transform of the real tensor `x` over its last `ndim` axes. Of the last of
-    them only the n // 2 + 1 frequencies that are no mirror images are kept; real and imaginary
-    parts are a new last axis of size 2."""
+    """The Fourier transform of a real tensor over its last axes."""
 
 def rnn(
     step_function: Callable[..., Any],
@@ -1234,7 +1224,7 @@ def searchsorted(
     side: Literal["left", "right"] = "left",
     sorter: TensorLike | None = None,
 ) -> Tensor:
-    """Where the elements of `v` would be put into the vector `x` to keep it rising: int64."""
+    """Where the elements of `v` would be put into the vector `x` to keep it rising."""
 
 def separable_conv1d(
     x: TensorLike,
@@ -1245,8 +1235,7 @@ def separable_conv1d(
     data_format: str | None = None,
     dilation_rate: int | Sequence[int] = 1,
 ) -> Tensor:
-    """A depthwise convolution, then one of size 1: kernels (length, channels, multiplier) and
-    (1, channels * multiplier, filters)."""
+    """A depthwise convolution, then one of size 1."""
 
 def separable_conv2d(
     x: TensorLike,
@@ -1257,33 +1246,31 @@ def separable_conv2d(
     data_format: str | None = None,
     dilation_rate: int | Sequence[int] = (1, 1),
 ) -> Tensor:
-    """A depthwise convolution, then one of size 1 x 1: kernels (rows, columns, channels,
-    multiplier) and (1, 1, channels * multiplier, filters). Strides, padding and dilation are
-    those of the first."""
+    """A depthwise convolution, then one of size 1 x 1."""
 
 def set_epsilon(e: float) -> None:
-    """Set the fuzz factor."""
+    """Set the fuzz factor, `epsilon()`."""
 
 def set_floatx(floatx: str) -> None:
-    """Set the default float dtype; ValueError for anything but float16, float32, float64."""
+    """Set the default float dtype."""
 
 def set_image_data_format(data_format: str) -> None:
-    """Set the image layout; ValueError unless 'channels_first' or 'channels_last'."""
+    """Set the image layout."""
 
 def set_image_dim_ordering(dim_ordering: str) -> None:
-    """Set the image layout by its old name, 'tf' or 'th'; ValueError for anything else."""
+    """Set the image layout by its old name, 'tf' or 'th'."""
 
 def set_intx(intx: str) -> None:
-    """Set the default integer dtype; ValueError for what the flag `intX` does not take."""
+    """Set the default integer dtype."""
 
 def set_learning_phase(value: Any) -> None:
-    """Fix the learning phase to 0 or 1; ValueError for anything else."""
+    """Fix the learning phase to 0 or 1."""
 
 def set_num_threads(n: int | None) -> None:
-    """Use `n` threads from now on (at least 1); None: as many as the environment gives."""
+    """Use `n` threads from now on."""
 
 def set_random_seed(seed: int) -> None:
-    """Make random tensors made from now on reproducible; None: NumPy's generator again."""
+    """Make random tensors made from now on reproducible."""
 
 def set_subtensor(x: TensorLike, y: TensorLike) -> Tensor:
     """A tensor like a, with `y` in the place of x, where x was made by indexing: x = a[...]."""
@@ -1292,7 +1279,7 @@ def set_value(x: Variable, value: Any) -> None:
     """Give the variable `x` a new value of the same shape."""
 
 def shape(x: TensorLike) -> Tensor:
-    """The symbolic shape of `x`, an int32 vector; `int_shape` is what is known already."""
+    """The symbolic shape of `x`; `int_shape` is what is known already."""
 
 def shared(
     value: Any,
@@ -1300,8 +1287,7 @@ def shared(
     borrow: bool = False,
     shape: Shape | None = None,
 ) -> Variable:
-    """A variable with the dtype and rank of `value`; a Python int gives int64, a float
-    float64."""
+    """A variable with the dtype and rank of `value`."""
 
 def sigmoid(x: TensorLike) -> Tensor:
     """1 / (1 + exp(-x)) without overflow."""
@@ -1343,10 +1329,10 @@ def solve_triangular(
     trans: Any = False,
     unit_diagonal: bool = False,
 ) -> Tensor:
-    """The x with a . x = b, where only one triangle of `a` is read. b: a vector or matrices."""
+    """The x with a . x = b, where only one triangle of `a` is read."""
 
 def sort(x: TensorLike, axis: int = -1) -> Tensor:
-    """`x` in rising order along `axis` (None: flattened), NaN last."""
+    """`x` in rising order along `axis`, NaN last."""
 
 def sparse_categorical_crossentropy(
     output: TensorLike,
@@ -1360,18 +1346,17 @@ def spatial_2d_padding(
     padding: Any = ((1, 1), (1, 1)),
     data_format: str | None = None,
 ) -> Tensor:
-    """Zeros around images: ((top, bottom), (left, right))."""
+    """Zeros around images."""
 
 def spatial_3d_padding(
     x: TensorLike,
     padding: Any = ((1, 1), (1, 1), (1, 1)),
     data_format: str | None = None,
 ) -> Tensor:
-    """Zeros around volumes: a pair for each of depth, rows and columns."""
+    """Zeros around volumes."""
 
 def split(x: TensorLike, parts: Any, axis: int = 0) -> list[Tensor]:
-    """The pieces of `x` along `axis`, a list. parts: how many equal ones, or the size of
-    each."""
+    """The pieces of `x` along `axis`."""
 
 def split_updates(f: Any, cost: Tensor | None = None, gradients: Any = None) -> Split:
     """A training function as two: one with gradients out, one with gradients in that
@@ -1397,7 +1382,7 @@ def std(
     """Standard deviation over axes (divided by the count)."""
 
 def stop_gradient(variables: Tensor | Sequence[Tensor]) -> Any:
-    """`variables` (a tensor or a list) with zero gradient with respect to everything."""
+    """`variables` with zero gradient with respect to everything."""
 
 def sum(
     x: TensorLike,
@@ -1419,8 +1404,7 @@ def take(x: TensorLike, indices: TensorLike, axis: int = 0) -> Tensor:
     """The entries at integer `indices` along `axis`."""
 
 def take_along_axis(x: TensorLike, indices: TensorLike, axis: int) -> Tensor:
-    """`indices` has the rank of `x` and picks along `axis` at each position of the other
-    axes."""
+    """One entry along `axis` for each position of the other axes, np.take_along_axis."""
 
 def tan(x: TensorLike) -> Tensor:
     """Tangent."""
@@ -1438,20 +1422,19 @@ def tensorinv(x: TensorLike, ind: int = 2) -> Tensor:
     """The inverse of `x` as a linear map from its last axes to its first `ind`."""
 
 def tensorsolve(a: TensorLike, b: TensorLike, axes: Any = None) -> Tensor:
-    """The x with tensordot(a, x, x.ndim) = b; `axes` of `a` are moved to its end first."""
+    """The x with tensordot(a, x, x.ndim) = b."""
 
 def threads_info() -> dict[str, Any]:
-    """A dict that says how many threads are used and what decided it."""
+    """How many threads are used, and what decided it."""
 
 def tile(x: TensorLike, n: int | Sequence[int]) -> Tensor:
-    """`x` tiled n[i] times along axis i; an int tiles the last axis (NumPy)."""
+    """`x` tiled n[i] times along axis i, np.tile."""
 
 def to_dense(tensor: Any) -> Tensor:
-    """`tensor` as a dense tensor; itself when it is one."""
+    """`tensor` as a dense tensor."""
 
 def top_k(x: TensorLike, k: int, axis: int = -1) -> tuple[Tensor, Tensor]:
-    """(values, indices) of the `k` largest elements along `axis`, falling; of equals the
-    first."""
+    """The `k` largest elements along `axis`, falling; of equals the first."""
 
 def trace(x: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """The sum of the diagonal over two axes."""
@@ -1460,7 +1443,7 @@ def transpose(x: TensorLike) -> Tensor:
     """`x` with its axes reversed."""
 
 def tri(n: int, m: int | None = None, k: int = 0, dtype: DType | None = None) -> Tensor:
-    """The n x m matrix (m = n by default) with ones up to diagonal `k` and zeros above it."""
+    """The n x m matrix with ones up to diagonal `k` and zeros above it."""
 
 def tri_gamma(x: TensorLike) -> Tensor:
     """The trigamma function: the derivative of psi."""
@@ -1489,13 +1472,11 @@ def unique(
     return_inverse: bool = False,
     return_counts: bool = False,
 ) -> Any:
-    """The different elements of `x`, rising. With what is asked for, a tuple: the index of each
-    one's first occurrence in the flattened `x`; for each element of `x` its number among them,
-    in the shape of `x`; how often each occurs."""
+    """The different elements of `x`, rising."""
 
 def unravel_index(flat: TensorLike, dims: Shape, order: str = "C") -> tuple[Tensor, ...]:
-    """The index, a tuple of int64 tensors, of the element at position `flat` in the memory of
-    an array of the sizes `dims`."""
+    """The index of the element at position `flat` in the memory of an array of the sizes
+    `dims`."""
 
 def update(x: Variable, new_x: TensorLike) -> tuple[Variable, Tensor]:
     """The update of variable `x` to `new_x`, for the `updates` of a function."""
@@ -1520,11 +1501,10 @@ def where(condition: TensorLike, x: TensorLike, y: TensorLike) -> Tensor:
     """Elements of `x` where `condition`, else of `y`."""
 
 def zero_grad(x: TensorLike) -> Tensor:
-    """`x`, through which gradients are zero; unlike with `stop_gradient`, a cost still counts
-    as depending on `x`."""
+    """`x`, through which gradients are zero."""
 
 def zeros(shape: Shape, dtype: DType | None = None, name: str | None = None) -> Variable:
-    """A variable filled with 0. With a symbolic shape: a tensor."""
+    """A variable filled with 0; with a symbolic shape a tensor."""
 
 def zeros_like(x: TensorLike, dtype: DType | None = None, name: str | None = None) -> Tensor:
-    """A tensor of zeros with the shape of `x`. dtype: that of `x` by default."""
+    """A tensor of zeros with the shape of `x`."""

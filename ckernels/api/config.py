@@ -43,7 +43,31 @@ def epsilon():
 
 
 def set_epsilon(e):
-    """Set the fuzz factor."""
+    """Set the fuzz factor, `epsilon()`.
+
+    Parameters
+    ----------
+    e : float
+        0 or more.
+
+    Returns
+    -------
+    None
+        It holds for what is built from now on.
+
+    Raises
+    ------
+    ConfigError
+        For anything else; it is a ValueError.
+
+    Examples
+    --------
+    >>> before = K.epsilon()
+    >>> K.set_epsilon(1e-5)
+    >>> K.epsilon()
+    1e-05
+    >>> K.set_epsilon(before)
+    """
     config.epsilon = e
 
 
@@ -57,7 +81,30 @@ def floatx():
 
 
 def set_floatx(floatx):
-    """Set the default float dtype; ValueError for anything but float16, float32, float64."""
+    """Set the default float dtype.
+
+    Parameters
+    ----------
+    floatx : {"float16", "float32", "float64", "bfloat16"}
+        Of what is made without a dtype from now on.
+
+    Returns
+    -------
+    None
+        `floatx()` says which it is.
+
+    Raises
+    ------
+    ConfigError
+        For anything else; it is a ValueError.
+
+    Examples
+    --------
+    >>> K.set_floatx("float64")
+    >>> K.dtype(K.zeros((2,)))
+    'float64'
+    >>> K.set_floatx("float32")
+    """
     config.floatX = floatx
 
 
@@ -71,7 +118,31 @@ def intx():
 
 
 def set_intx(intx):
-    """Set the default integer dtype; ValueError for what the flag `intX` does not take."""
+    """Set the default integer dtype.
+
+    Parameters
+    ----------
+    intx : {"int32", "int64"}
+        What the flag `intX` takes.
+
+    Returns
+    -------
+    None
+        `intx()` says which it is.
+
+    Raises
+    ------
+    ConfigError
+        For anything else; it is a ValueError.
+
+    Examples
+    --------
+    >>> before = K.intx()
+    >>> K.set_intx("int64")
+    >>> K.intx()
+    'int64'
+    >>> K.set_intx(before)
+    """
     config.intX = intx
 
 
@@ -94,12 +165,58 @@ def image_data_format():
 
 
 def set_image_data_format(data_format):
-    """Set the image layout; ValueError unless 'channels_first' or 'channels_last'."""
+    """Set the image layout.
+
+    Parameters
+    ----------
+    data_format : {"channels_last", "channels_first"}
+        Of images where no other layout is said.
+
+    Returns
+    -------
+    None
+        `image_data_format()` says which it is.
+
+    Raises
+    ------
+    ConfigError
+        For anything else; it is a ValueError.
+
+    Examples
+    --------
+    >>> K.set_image_data_format("channels_first")
+    >>> K.int_shape(K.pool2d(K.ones((1, 3, 4, 4)), (2, 2), (2, 2)))
+    (1, 3, 2, 2)
+    >>> K.set_image_data_format("channels_last")
+    """
     config.image_data_format = data_format
 
 
 def set_image_dim_ordering(dim_ordering):
-    """Set the image layout by its old name, 'tf' or 'th'; ValueError for anything else."""
+    """Set the image layout by its old name, 'tf' or 'th'.
+
+    Parameters
+    ----------
+    dim_ordering : {"tf", "th"}
+        "tf" is "channels_last", "th" is "channels_first".
+
+    Returns
+    -------
+    None
+        `image_dim_ordering()` says which it is.
+
+    Raises
+    ------
+    ArgumentError
+        For anything else; it is a ValueError.
+
+    Examples
+    --------
+    >>> K.set_image_dim_ordering("th")
+    >>> K.image_data_format()
+    'channels_first'
+    >>> K.set_image_dim_ordering("tf")
+    """
     layouts = {"tf": "channels_last", "th": "channels_first"}
     given.word(dim_ordering, layouts, "dim_ordering")
     set_image_data_format(layouts[dim_ordering])
@@ -136,7 +253,20 @@ def get_uid(prefix=""):
 
 
 def reset_uids():
-    """Start the identifiers of `get_uid` again at 1."""
+    """Start the identifiers of `get_uid` again at 1.
+
+    Returns
+    -------
+    None
+        For every prefix.
+
+    Examples
+    --------
+    >>> _ = K.get_uid("dense")
+    >>> K.reset_uids()
+    >>> K.get_uid("dense")
+    1
+    """
     with _lock:
         _uids.clear()
 
@@ -157,13 +287,55 @@ def clear_session():
 
 
 def manual_variable_initialization(value):
-    """Kept for old programs, without effect: variables have their value from the start."""
+    """Kept for old programs, without effect: variables have their value from the start.
+
+    Parameters
+    ----------
+    value : bool
+        Not needed.
+
+    Returns
+    -------
+    None
+        Nothing changes.
+
+    Examples
+    --------
+    >>> K.manual_variable_initialization(True)
+    >>> K.get_value(K.variable(2.0))
+    array(2., dtype=float32)
+    """
     global _manual_initialization
     _manual_initialization = given.flag(value, "the value")
 
 
 def set_num_threads(n):
-    """Use `n` threads from now on (at least 1); None: as many as the environment gives."""
+    """Use `n` threads from now on.
+
+    Parameters
+    ----------
+    n : int or None
+        At least 1; None: as many as the environment gives.
+
+    Returns
+    -------
+    None
+        `get_num_threads()` says how many there are.
+
+    Raises
+    ------
+    ArgumentError
+        For less than 1.
+    UsageError
+        For what is no integer.
+
+    Examples
+    --------
+    >>> K.set_num_threads(2)
+    >>> K.get_num_threads()
+    2
+    >>> K.set_num_threads(None)
+    """
     if n is not None and integer(n, "the number of threads") < 1:
         raise ArgumentError(f"the number of threads must be at least 1, not {n!r}")
     _RUNTIME.set_num_threads(n)
@@ -175,7 +347,20 @@ def get_num_threads():
 
 
 def threads_info():
-    """A dict that says how many threads are used and what decided it."""
+    """How many threads are used, and what decided it.
+
+    Returns
+    -------
+    dict
+        "threads", a number, and "rule", a text.
+
+    Examples
+    --------
+    >>> K.set_num_threads(2)
+    >>> K.threads_info()
+    {'threads': 2, 'rule': 'set_num_threads (2)'}
+    >>> K.set_num_threads(None)
+    """
     return _RUNTIME.threads_info()
 
 

@@ -25,9 +25,24 @@ def check(x, *conditions, message=""):
 
 
 def zero_grad(x):
-    """`x`, through which gradients are zero; unlike with `stop_gradient`, a cost still counts as
-    depending on `x`.
+    """`x`, through which gradients are zero.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape.
+
+    Returns
+    -------
+    Tensor
+        The same values.
+
+    Notes
+    -----
+    Unlike with `stop_gradient`, a cost still counts as depending on `x`.
+
+    Examples
+    --------
     >>> x = K.variable(3.0)
     >>> float(K.grad(K.zero_grad(x) * x, x).eval())
     3.0

@@ -327,9 +327,39 @@ def separable_conv1d(
     data_format=None,
     dilation_rate=1,
 ):
-    """A depthwise convolution, then one of size 1: kernels (length, channels, multiplier) and
-    (1, channels * multiplier, filters).
+    """A depthwise convolution, then one of size 1.
 
+    Parameters
+    ----------
+    x : tensor or array
+        (batch, steps, channels), or (batch, channels, steps) as `data_format` says.
+    depthwise_kernel : tensor or array
+        (length, channels, multiplier).
+    pointwise_kernel : tensor or array
+        (1, channels * multiplier, filters).
+    strides : int or tuple of int, default 1
+        Steps between windows of the first.
+    padding : str, default "valid"
+        Of the first; "valid", "same", or as in `conv`.
+    data_format : {"channels_last", "channels_first"}, optional
+        image_data_format() by default.
+    dilation_rate : int or tuple of int, default 1
+        Steps between elements of the first kernel.
+
+    Returns
+    -------
+    Tensor
+        (batch, output steps, filters), or with filters second.
+
+    Raises
+    ------
+    ShapeError
+        Where a kernel is for another number of channels.
+    ArgumentError
+        For a padding or data_format that does not exist.
+
+    Examples
+    --------
     >>> x = K.ones((1, 5, 3))
     >>> K.int_shape(K.separable_conv1d(x, K.ones((3, 3, 2)), K.ones((1, 6, 4))))
     (1, 3, 4)
@@ -356,10 +386,39 @@ def separable_conv2d(
     data_format=None,
     dilation_rate=(1, 1),
 ):
-    """A depthwise convolution, then one of size 1 x 1: kernels (rows, columns, channels,
-    multiplier) and (1, 1, channels * multiplier, filters). Strides, padding and dilation are those
-    of the first.
+    """A depthwise convolution, then one of size 1 x 1.
 
+    Parameters
+    ----------
+    x : tensor or array
+        (batch, rows, columns, channels), or (batch, channels, rows, columns) as `data_format` says.
+    depthwise_kernel : tensor or array
+        (rows, columns, channels, multiplier).
+    pointwise_kernel : tensor or array
+        (1, 1, channels * multiplier, filters).
+    strides : tuple of int, default (1, 1)
+        Steps between windows of the first.
+    padding : str, default "valid"
+        Of the first; "valid", "same", or as in `conv`.
+    data_format : {"channels_last", "channels_first"}, optional
+        image_data_format() by default.
+    dilation_rate : tuple of int, default (1, 1)
+        Steps between elements of the first kernel.
+
+    Returns
+    -------
+    Tensor
+        (batch, output rows, output columns, filters), or with filters second.
+
+    Raises
+    ------
+    ShapeError
+        Where a kernel is for another number of channels.
+    ArgumentError
+        For a padding or data_format that does not exist.
+
+    Examples
+    --------
     >>> x = K.ones((1, 5, 5, 3))
     >>> K.int_shape(K.separable_conv2d(x, K.ones((3, 3, 3, 2)), K.ones((1, 1, 6, 4))))
     (1, 3, 3, 4)
@@ -381,12 +440,35 @@ def separable_conv2d(
 
 
 def local_conv1d(inputs, kernel, kernel_size, strides, data_format=None):
-    """A convolution with another kernel at each place: (batch, steps, channels) with a kernel
-    (output length, kernel length * channels, filters) gives (batch, output length, filters).
+    """A convolution with another kernel at each place.
 
-    kernel_size, strides: tuples of one integer. data_format None means channels last whatever the
-    default layout is, as the documented shapes say.
+    Parameters
+    ----------
+    inputs : tensor or array
+        (batch, steps, channels).
+    kernel : tensor or array
+        (output length, kernel length * channels, filters).
+    kernel_size : tuple of int
+        (kernel length,).
+    strides : tuple of int
+        One integer, the steps between windows.
+    data_format : {"channels_last", "channels_first"}, optional
+        None means channels last whatever the default layout is, as the documented shapes say.
 
+    Returns
+    -------
+    Tensor
+        (batch, output length, filters), or with filters second.
+
+    Raises
+    ------
+    ShapeError
+        Where the kernel is for other windows.
+    ArgumentError
+        For a `data_format` that does not exist.
+
+    Examples
+    --------
     >>> x, kernel = K.ones((2, 5, 3)), K.ones((4, 6, 7))
     >>> K.int_shape(K.local_conv1d(x, kernel, (2,), (1,)))
     (2, 4, 7)
@@ -398,11 +480,37 @@ def local_conv1d(inputs, kernel, kernel_size, strides, data_format=None):
 def local_conv2d(inputs, kernel, kernel_size, strides, output_shape, data_format=None):
     """A 2D convolution with another kernel at each place.
 
-    kernel: (output rows * output columns, rows * columns * channels, filters): the first axis has
-    pixels of the result, the second elements of a window, both row by row (with channels_first the
-    channel comes before rows and columns, as in Keras).
-    output_shape: (output rows, output columns).
+    Parameters
+    ----------
+    inputs : tensor or array
+        (batch, rows, columns, channels), or (batch, channels, rows, columns) as `data_format` says.
+    kernel : tensor or array
+        (output rows * output columns, rows * columns * channels, filters): the first axis has
+        pixels of the result, the second elements of a window, both row by row (with channels_first
+        the channel comes before rows and columns, as in Keras).
+    kernel_size : tuple of int
+        (rows, columns) of a window.
+    strides : tuple of int
+        Steps between windows.
+    output_shape : tuple of int
+        (output rows, output columns).
+    data_format : {"channels_last", "channels_first"}, optional
+        image_data_format() by default.
 
+    Returns
+    -------
+    Tensor
+        (batch, output rows, output columns, filters), or with filters second.
+
+    Raises
+    ------
+    ShapeError
+        Where `output_shape` is not what the windows give.
+    ArgumentError
+        For a `data_format` that does not exist.
+
+    Examples
+    --------
     >>> x, kernel = K.ones((2, 5, 5, 3)), K.ones((12, 18, 7))
     >>> K.int_shape(K.local_conv2d(x, kernel, (2, 3), (1, 1), (4, 3)))
     (2, 4, 3, 7)

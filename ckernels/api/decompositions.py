@@ -22,9 +22,33 @@ def cholesky(x):
 def qr(x, mode="reduced"):
     """(q, r) with x = q . r, q with orthonormal columns and r upper triangular.
 
-    mode: "reduced"; "complete" for a square q, which has no gradient; "r" for r alone. The gradient
-    needs at least as many rows as columns.
+    Parameters
+    ----------
+    x : tensor or array
+        (..., m, n); integers become floats.
+    mode : {"reduced", "complete", "r"}, default "reduced"
+        "complete" for a square q, which has no gradient; "r" for r alone.
 
+    Returns
+    -------
+    q : Tensor
+        (..., m, k), where k is the smaller of m and n; m of "complete".
+    r : Tensor
+        (..., k, n).
+
+    Raises
+    ------
+    ShapeError
+        For what is no matrix.
+    ArgumentError
+        For a mode that does not exist.
+
+    Notes
+    -----
+    The gradient needs at least as many rows as columns.
+
+    Examples
+    --------
     >>> q, r = K.qr(np.array([[3.0, 1.0], [4.0, 2.0]]))
     >>> abs(r.eval()).round(3)
     array([[5. , 2.2],
@@ -77,8 +101,29 @@ def eig(x):
 
 
 def pinv(x):
-    """The Moore-Penrose inverse; its gradient takes the rank as constant.
+    """The Moore-Penrose inverse.
 
+    Parameters
+    ----------
+    x : tensor or array
+        (..., m, n); integers become floats.
+
+    Returns
+    -------
+    Tensor
+        (..., n, m).
+
+    Raises
+    ------
+    ShapeError
+        For what is no matrix.
+
+    Notes
+    -----
+    Its gradient takes the rank as constant.
+
+    Examples
+    --------
     >>> K.pinv(np.array([[2.0, 0.0], [0.0, 0.0], [0.0, 4.0]])).eval()
     array([[0.5 , 0.  , 0.  ],
            [0.  , 0.  , 0.25]])
@@ -90,10 +135,35 @@ def pinv(x):
 
 
 def solve_triangular(a, b, lower=False, trans=False, unit_diagonal=False):
-    """The x with a . x = b, where only one triangle of `a` is read. b: a vector or matrices.
+    """The x with a . x = b, where only one triangle of `a` is read.
 
-    trans: solve with the transpose of `a`. unit_diagonal: the diagonal counts as ones.
+    Parameters
+    ----------
+    a : tensor or array
+        (..., n, n).
+    b : tensor or array
+        A vector or matrices.
+    lower : bool, default False
+        Read the lower triangle, not the upper one.
+    trans : bool, default False
+        Solve with the transpose of `a`.
+    unit_diagonal : bool, default False
+        The diagonal counts as ones.
 
+    Returns
+    -------
+    Tensor
+        Of the shape of b.
+
+    Raises
+    ------
+    ShapeError
+        For matrices that are not square, and where `b` does not fit.
+    LinAlgError
+        Where an element of the diagonal is 0.
+
+    Examples
+    --------
     >>> a = np.array([[2.0, 9.0], [1.0, 4.0]])
     >>> K.solve_triangular(a, np.array([2.0, 5.0]), lower=True).eval()
     array([1., 1.])
@@ -112,12 +182,37 @@ def cho_solve(c, b, lower=True):
 
 
 def lstsq(a, b, rcond=None):
-    """(x, residuals, rank): the x with the least |a . x - b|, of these the shortest; the sum of
-    squares that is left for each column of `b`; the rank of `a`, int64.
+    """The x with the least |a . x - b|, of these the shortest.
 
-    rcond: singular values below this part of the largest count as 0. The gradient
-    takes the rank as constant.
+    Parameters
+    ----------
+    a : tensor or array
+        A matrix (m, n).
+    b : tensor or array
+        A vector (m,) or a matrix (m, k).
+    rcond : float, optional
+        Singular values below this part of the largest count as 0.
 
+    Returns
+    -------
+    x : Tensor
+        (n,) or (n, k).
+    residuals : Tensor
+        The sum of squares that is left for each column of `b`.
+    rank : Tensor
+        The rank of `a`, int64.
+
+    Raises
+    ------
+    ShapeError
+        Where `a` is no matrix, or has another number of rows than `b`.
+
+    Notes
+    -----
+    The gradient takes the rank as constant.
+
+    Examples
+    --------
     >>> x, left, rank = K.lstsq(np.array([[1.0], [1.0]]), np.array([1.0, 3.0]))
     >>> x.eval(), left.eval(), rank.eval()
     (array([2.]), array(2.), array(1))
@@ -126,8 +221,31 @@ def lstsq(a, b, rcond=None):
 
 
 def tensorsolve(a, b, axes=None):
-    """The x with tensordot(a, x, x.ndim) = b; `axes` of `a` are moved to its end first.
+    """The x with tensordot(a, x, x.ndim) = b.
 
+    Parameters
+    ----------
+    a : tensor or array
+        The axes of `b`, then those of x, with as many elements.
+    b : tensor or array
+        The right side.
+    axes : tuple of int, optional
+        Axes of `a` that are moved to its end first.
+
+    Returns
+    -------
+    Tensor
+        The x.
+
+    Raises
+    ------
+    ShapeError
+        Where equations and unknowns differ in number.
+    LinAlgError
+        Where the map is singular.
+
+    Examples
+    --------
     >>> K.int_shape(K.tensorsolve(np.eye(6).reshape(2, 3, 3, 2), np.ones((2, 3))))
     (3, 2)
     """
@@ -137,6 +255,29 @@ def tensorsolve(a, b, axes=None):
 def tensorinv(x, ind=2):
     """The inverse of `x` as a linear map from its last axes to its first `ind`.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Both groups of axes have as many elements.
+    ind : int, default 2
+        At least 1, and less than the number of dimensions.
+
+    Returns
+    -------
+    Tensor
+        The last axes of x, then its first `ind`.
+
+    Raises
+    ------
+    ArgumentError
+        For an `ind` out of these bounds.
+    ShapeError
+        Where the groups do not have as many elements.
+    LinAlgError
+        Where the map is singular.
+
+    Examples
+    --------
     >>> K.int_shape(K.tensorinv(np.eye(6).reshape(6, 3, 2), ind=1))
     (3, 2, 6)
     """
@@ -159,6 +300,25 @@ def expm(x):
 def slogdet(x):
     """(sign, log(|det|)) of square matrices, without overflow.
 
+    Parameters
+    ----------
+    x : tensor or array
+        (..., n, n).
+
+    Returns
+    -------
+    sign : Tensor
+        (...), -1, 0 or 1.
+    log : Tensor
+        (...), the logarithm of the determinant without its sign.
+
+    Raises
+    ------
+    ShapeError
+        For matrices that are not square.
+
+    Examples
+    --------
     >>> sign, log = K.slogdet(np.diag([-1e200, 1e200]))
     >>> sign.eval(), log.eval().round(3)
     (array(-1.), np.float64(921.034))
@@ -167,8 +327,31 @@ def slogdet(x):
 
 
 def matrix_power(x, n):
-    """The product of `n` factors `x`; of inverses for a negative `n`, an int.
+    """The product of `n` factors `x`.
 
+    Parameters
+    ----------
+    x : tensor or array
+        (..., k, k), square matrices.
+    n : int
+        0 gives the identity, a negative one the product of -n inverses.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of x.
+
+    Raises
+    ------
+    ShapeError
+        For matrices that are not square.
+    ArgumentError
+        Where `n` is no int.
+    LinAlgError
+        For a negative `n` where a matrix is singular.
+
+    Examples
+    --------
     >>> K.matrix_power(np.array([[1, 1], [0, 1]]), 3).eval()
     array([[1, 3],
            [0, 1]])
@@ -179,6 +362,25 @@ def matrix_power(x, n):
 def matrix_dot(*factors):
     """The matrix product of all `factors`, from the left.
 
+    Parameters
+    ----------
+    *factors : tensor or array
+        Matrices whose columns and rows fit.
+
+    Returns
+    -------
+    Tensor
+        As many rows as the first has, as many columns as the last.
+
+    Raises
+    ------
+    ArgumentError
+        For no factor at all.
+    ShapeError
+        Where columns and rows differ in number.
+
+    Examples
+    --------
     >>> K.int_shape(K.matrix_dot(K.zeros((2, 3)), K.zeros((3, 4)), K.zeros((4, 5))))
     (2, 5)
     """

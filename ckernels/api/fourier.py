@@ -6,12 +6,32 @@ from .tensor import Tensor
 
 
 def rfft(x, ndim=1, norm=None):
-    """The Fourier transform of the real tensor `x` over its last `ndim` axes. Of the last of them
-    only the n // 2 + 1 frequencies that are no mirror images are kept; real and imaginary parts are
-    a new last axis of size 2.
+    """The Fourier transform of a real tensor over its last axes.
 
-    norm: None or "no_norm": nothing is divided; "ortho": by the root of the number of elements.
+    Parameters
+    ----------
+    x : tensor or array
+        Real, (..., n).
+    ndim : int, default 1
+        How many axes.
+    norm : {None, "no_norm", "ortho"}, optional
+        None or "no_norm": nothing is divided; "ortho": by the root of the number of elements.
 
+    Returns
+    -------
+    Tensor
+        (..., n // 2 + 1, 2): of the last of the axes only the frequencies that are no mirror images
+        are kept; real and imaginary parts are a new last axis of size 2.
+
+    Raises
+    ------
+    ArgumentError
+        For a norm that does not exist.
+    ShapeError
+        Where `x` has fewer axes than `ndim`.
+
+    Examples
+    --------
     >>> K.rfft(np.array([1.0, 0.0, 0.0, 0.0])).eval()
     array([[1., 0.],
            [1., 0.],

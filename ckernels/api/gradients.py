@@ -254,8 +254,20 @@ def _each(one_or_many, compute):
 
 
 def stop_gradient(variables):
-    """`variables` (a tensor or a list) with zero gradient with respect to everything.
+    """`variables` with zero gradient with respect to everything.
 
+    Parameters
+    ----------
+    variables : tensor or list of them
+        Of any shapes.
+
+    Returns
+    -------
+    Tensor or list of Tensor
+        The same values.
+
+    Examples
+    --------
     >>> x = K.variable(3.0)
     >>> K.grad(x * K.stop_gradient(x), x).eval()
     array(3., dtype=float32)

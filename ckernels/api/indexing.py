@@ -45,6 +45,31 @@ def gather(reference, indices):
 def take(x, indices, axis=0):
     """The entries at integer `indices` along `axis`.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of at least one dimension.
+    indices : tensor or array
+        Integers, of any shape; negative ones count from the end.
+    axis : int, default 0
+        Along which they count.
+
+    Returns
+    -------
+    Tensor
+        With the axes of `indices` in the place of `axis`.
+
+    Raises
+    ------
+    DTypeError
+        For indices that are no integers.
+    ShapeError
+        For an axis that does not exist.
+    IndexOutOfBounds
+        For an index beyond the axis.
+
+    Examples
+    --------
     >>> K.take(np.array([[1, 2], [3, 4]]), [1], axis=1).eval()
     array([[2],
            [4]])
@@ -92,6 +117,27 @@ def one_hot(indices, num_classes):
 def set_subtensor(x, y):
     """A tensor like a, with `y` in the place of x, where x was made by indexing: x = a[...].
 
+    Parameters
+    ----------
+    x : Tensor
+        The result of indexing.
+    y : tensor or array
+        Of a shape that broadcasts to that of `x`.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of a, which stays as it is.
+
+    Raises
+    ------
+    DTypeError
+        Where `x` was not made by indexing, and for a `y` of a dtype that a cannot hold.
+    ShapeError
+        Where `y` does not fit the part.
+
+    Examples
+    --------
     >>> x = K.zeros((4,))
     >>> K.set_subtensor(x[1:3], 5).eval()
     array([0., 5., 5., 0.], dtype=float32)
@@ -124,8 +170,27 @@ def _origin(x, name):
 
 
 def nonzero(x):
-    """A tuple of index vectors of the elements that are not zero, one for each axis.
+    """Where the elements are that are not zero.
 
+    Parameters
+    ----------
+    x : Tensor
+        Of at least one dimension.
+
+    Returns
+    -------
+    tuple of Tensor
+        A vector of indices, int64, for each axis; how long they are a call decides.
+
+    Raises
+    ------
+    ShapeError
+        For a scalar.
+    DTypeError
+        For what is no tensor of ckernels.
+
+    Examples
+    --------
     >>> [i.eval() for i in K.nonzero(K.constant([[0, 1], [1, 0]]))]
     [array([0, 1]), array([1, 0])]
     """
@@ -142,8 +207,34 @@ def flatnonzero(x):
 
 
 def take_along_axis(x, indices, axis):
-    """`indices` has the rank of `x` and picks along `axis` at each position of the other axes.
+    """One entry along `axis` for each position of the other axes, np.take_along_axis.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of at least one dimension.
+    indices : tensor or array
+        Integers, of as many dimensions as `x`; it picks along `axis` at each position of the other
+        axes, which broadcast.
+    axis : int
+        Along which they count.
+
+    Returns
+    -------
+    Tensor
+        Along `axis` of the size of `indices`.
+
+    Raises
+    ------
+    DTypeError
+        For indices that are no integers.
+    ShapeError
+        For another number of dimensions, sizes that do not fit, and an axis that does not exist.
+    IndexOutOfBounds
+        For an index beyond the axis.
+
+    Examples
+    --------
     >>> K.take_along_axis(np.array([[1, 2], [3, 4]]), np.array([[1], [0]]), 1).eval()
     array([[2],
            [3]])
@@ -181,11 +272,37 @@ def compress(condition, x, axis=None):
 
 
 def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
-    """The position in memory of the element `multi_index` of an array of the sizes `dims`, int64.
+    """The position in memory of the element `multi_index` of an array of the sizes `dims`.
 
-    multi_index: a tensor for each axis, or one with the axes first. mode: "raise", "wrap", "clip".
-    order: "C" for rows, "F" for columns.
+    Parameters
+    ----------
+    multi_index : tuple of tensor, or tensor
+        A tensor of integers for each axis, or one with the axes first.
+    dims : tuple of int
+        The sizes.
+    mode : {"raise", "wrap", "clip"}, default "raise"
+        What an index beyond its axis is.
+    order : {"C", "F"}, default "C"
+        "C" for rows, "F" for columns.
 
+    Returns
+    -------
+    Tensor
+        int64, of the shape of an index.
+
+    Raises
+    ------
+    ArgumentError
+        For a mode or order that does not exist.
+    ShapeError
+        For another number of indices than of sizes.
+    DTypeError
+        For indices that are no integers.
+    ValueError
+        With "raise", for an index beyond its axis.
+
+    Examples
+    --------
     >>> K.ravel_multi_index((np.array([1]), np.array([2])), (2, 3)).eval()
     array([5])
     """
@@ -197,9 +314,33 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
 
 
 def unravel_index(flat, dims, order="C"):
-    """The index, a tuple of int64 tensors, of the element at position `flat` in the memory of an
-    array of the sizes `dims`.
+    """The index of the element at position `flat` in the memory of an array of the sizes `dims`.
 
+    Parameters
+    ----------
+    flat : tensor or array
+        Integers, of any shape.
+    dims : tuple of int
+        The sizes.
+    order : {"C", "F"}, default "C"
+        "C" for rows, "F" for columns.
+
+    Returns
+    -------
+    tuple of Tensor
+        One for each axis, int64, of the shape of flat.
+
+    Raises
+    ------
+    ArgumentError
+        For an order that does not exist.
+    DTypeError
+        For positions that are no integers.
+    ShapeError
+        For a position beyond the array; it is a ValueError.
+
+    Examples
+    --------
     >>> [i.eval() for i in K.unravel_index(np.array([5]), (2, 3))]
     [array([1]), array([2])]
     """

@@ -20,8 +20,16 @@ _phase = None
 
 
 def learning_phase():
-    """The learning phase: a scalar uint8 tensor, or the int that `set_learning_phase` fixed.
+    """The learning phase: 0 in tests, 1 in training.
 
+    Returns
+    -------
+    Tensor or int
+        A scalar uint8 tensor, an input of functions that is 0 where a call does not give it; or the
+        int that `set_learning_phase` fixed.
+
+    Examples
+    --------
     >>> x = K.placeholder((), name="x")
     >>> f = K.function([x, K.learning_phase()], K.in_train_phase(x * 2, x))
     >>> f(1.0, 0), f(1.0, 1)
@@ -38,7 +46,30 @@ def learning_phase():
 
 
 def set_learning_phase(value):
-    """Fix the learning phase to 0 or 1; ValueError for anything else."""
+    """Fix the learning phase to 0 or 1.
+
+    Parameters
+    ----------
+    value : int
+        0 for tests, 1 for training.
+
+    Returns
+    -------
+    None
+        It holds until `clear_session`.
+
+    Raises
+    ------
+    ArgumentError
+        For anything else; it is a ValueError.
+
+    Examples
+    --------
+    >>> K.set_learning_phase(1)
+    >>> K.learning_phase()
+    1
+    >>> K.clear_session()
+    """
     global _phase
     if not isinstance(value, (bool, int, float, np.generic)) or value not in (0, 1):
         raise ArgumentError(f"the learning phase is 0 (test) or 1 (train), not {value!r}")

@@ -47,6 +47,24 @@ def dot(x, y):
 def matmul(x, y):
     """The matrix product, batched over leading axes that broadcast.
 
+    Parameters
+    ----------
+    x, y : tensor or array
+        (..., n, k) and (..., k, m); a vector counts as a matrix of one row on the left, of one
+        column on the right.
+
+    Returns
+    -------
+    Tensor
+        (..., n, m), without the axes that vectors lack; of the dtype that both promote to.
+
+    Raises
+    ------
+    ShapeError
+        Where columns and rows differ in number, and for scalars.
+
+    Examples
+    --------
     >>> K.int_shape(K.matmul(K.zeros((7, 2, 3)), K.zeros((3, 4))))
     (7, 2, 4)
     """
@@ -71,8 +89,26 @@ def batch_dot(x, y, axes=None):
 def tensordot(x, y, axes=2):
     """The sum of products over pairs of axes, np.tensordot.
 
-    axes: how many, the last of `x` with the first of `y`; or a pair of lists of axes.
+    Parameters
+    ----------
+    x, y : tensor or array
+        Of any shapes; the axes of a pair have one size.
+    axes : int or pair of lists of int, default 2
+        How many, the last of `x` with the first of `y`; or a pair of lists of axes.
 
+    Returns
+    -------
+    Tensor
+        The other axes of x, then those of y.
+
+    Raises
+    ------
+    ShapeError
+        Where paired sizes differ, for an axis that does not exist, and for lists of unequal
+        lengths.
+
+    Examples
+    --------
     >>> K.int_shape(K.tensordot(K.zeros((2, 3, 4)), K.zeros((4, 3)), axes=((1, 2), (1, 0))))
     (2,)
     """
@@ -80,8 +116,20 @@ def tensordot(x, y, axes=2):
 
 
 def outer(x, y):
-    """The matrix x[i] * y[j]; what is no vector is flattened first.
+    """The matrix x[i] * y[j].
 
+    Parameters
+    ----------
+    x, y : tensor or array
+        Vectors; what is no vector is flattened first.
+
+    Returns
+    -------
+    Tensor
+        (elements of x, elements of y), of the dtype that both promote to.
+
+    Examples
+    --------
     >>> K.outer(np.array([1, 2]), np.array([3, 4])).eval()
     array([[3, 4],
            [6, 8]])
@@ -92,6 +140,18 @@ def outer(x, y):
 def kron(x, y):
     """The Kronecker product: blocks x[i, j] * y.
 
+    Parameters
+    ----------
+    x, y : tensor or array
+        Of any shapes; the one of fewer dimensions gets leading axes of size 1.
+
+    Returns
+    -------
+    Tensor
+        Along each axis of the product of both sizes; of the dtype that both promote to.
+
+    Examples
+    --------
     >>> K.kron(np.array([[1, 2]]), np.array([[1], [1]])).eval()
     array([[1, 2],
            [1, 2]])
@@ -122,10 +182,36 @@ def fill_diagonal(x, val):
 def svd(x, full_matrices=False, compute_uv=True):
     """(U, S, V) with x = U . diag(S) . V, as NumPy: reduced, singular values falling.
 
-    full_matrices: square U and V. compute_uv=False: S alone. A cost that is a function of `x`
-    itself, whichever signs and bases of equal values are found, has its gradient at equal values
-    too; second derivatives need different ones.
+    Parameters
+    ----------
+    x : tensor or array
+        (..., m, n); integers become floats.
+    full_matrices : bool, default False
+        Square U and V.
+    compute_uv : bool, default True
+        False: S alone.
 
+    Returns
+    -------
+    U : Tensor
+        (..., m, k), where k is the smaller of m and n.
+    S : Tensor
+        (..., k).
+    V : Tensor
+        (..., k, n).
+
+    Raises
+    ------
+    ShapeError
+        For what is no matrix.
+
+    Notes
+    -----
+    A cost that is a function of `x` itself, whichever signs and bases of equal values are found,
+    has its gradient at equal values too; second derivatives need different ones.
+
+    Examples
+    --------
     >>> u, s, v = K.svd(np.diag([3.0, 4.0]))
     >>> s.eval()
     array([4., 3.])
@@ -137,10 +223,36 @@ def svd(x, full_matrices=False, compute_uv=True):
 def solve(a, b, assume_a="gen", lower=False, trans=False):
     """The x with a . x = b.
 
-    assume_a: "gen" (nothing), "sym" (symmetric), "pos" (positive definite, by Cholesky); of the
-    last two only the upper triangle is read, or with `lower` the lower one. trans: solve with the
-    transpose of `a`.
+    Parameters
+    ----------
+    a : tensor or array
+        (..., n, n); integers become floats.
+    b : tensor or array
+        A vector (n,) or matrices (..., n, k).
+    assume_a : {"gen", "sym", "pos"}, default "gen"
+        "gen" (nothing), "sym" (symmetric), "pos" (positive definite, by Cholesky); of the last two
+        only the upper triangle is read.
+    lower : bool, default False
+        Read the lower triangle instead.
+    trans : bool, default False
+        Solve with the transpose of `a`.
 
+    Returns
+    -------
+    Tensor
+        Of the shape of b, with the batch axes of `a` before it.
+
+    Raises
+    ------
+    ShapeError
+        For matrices that are not square, and where `b` does not fit.
+    LinAlgError
+        Where `a` is singular, or not positive definite as said.
+    ArgumentError
+        For an `assume_a` that does not exist.
+
+    Examples
+    --------
     >>> K.solve(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 2.0])).eval()
     array([1. , 0.5])
     >>> K.solve(np.array([[4.0, 2.0], [9.0, 5.0]]), np.array([6.0, 7.0]), assume_a="pos").eval()

@@ -107,6 +107,18 @@ logical_or = _binary(
 def sqrt(x):
     """Square root of `x`, with negative values clipped to 0 first (as Keras does).
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape; integers become floats as in NumPy.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of x.
+
+    Examples
+    --------
     >>> K.sqrt(np.array([-1.0, 4.0])).eval()
     array([0., 2.])
     """
@@ -330,10 +342,28 @@ def logdiffexp(x, axis=None, keepdims=False):
     """log(exp(x[1]) - exp(x[0])) along `axis` without overflow: the logarithm of the difference of
     two.
 
-    axis None takes the elements of `x` in order. The axis must hold two elements and is dropped,
-    or kept with size 1; with n > 2 known elements the n - 1 differences of neighbours stay as an
-    axis. NaN where the second is smaller.
+    Parameters
+    ----------
+    x : tensor or array
+        Of at least one dimension.
+    axis : int, optional
+        It must hold two elements; with n > 2 known elements the n - 1 differences of neighbours
+        stay as an axis. None takes the elements of `x` in order.
+    keepdims : bool, default False
+        Whether the axis of two stays, with size 1.
 
+    Returns
+    -------
+    Tensor
+        Of the shape of x without that axis; NaN where the second is smaller.
+
+    Raises
+    ------
+    ShapeError
+        For an axis that does not exist.
+
+    Examples
+    --------
     >>> float(K.logdiffexp(np.array([1000.0, 1001.0])).eval().round(4))
     1000.5413
     """

@@ -10,6 +10,25 @@ from .tensor import Tensor
 def tril(x, k=0):
     """The lower triangle of matrices, up to diagonal `k`; the rest is zero.
 
+    Parameters
+    ----------
+    x : tensor or array
+        (..., n, m).
+    k : int, default 0
+        Which diagonal; above the main one if positive.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of x.
+
+    Raises
+    ------
+    ShapeError
+        For fewer than two dimensions.
+
+    Examples
+    --------
     >>> K.tril(np.ones((2, 3))).eval()
     array([[1., 0., 0.],
            [1., 1., 0.]])
@@ -20,6 +39,25 @@ def tril(x, k=0):
 def triu(x, k=0):
     """The upper triangle of matrices, from diagonal `k` on; the rest is zero.
 
+    Parameters
+    ----------
+    x : tensor or array
+        (..., n, m).
+    k : int, default 0
+        Which diagonal; above the main one if positive.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of x.
+
+    Raises
+    ------
+    ShapeError
+        For fewer than two dimensions.
+
+    Examples
+    --------
     >>> K.triu(np.ones((2, 3))).eval()
     array([[1., 1., 1.],
            [0., 1., 1.]])
@@ -28,10 +66,31 @@ def triu(x, k=0):
 
 
 def tri(n, m=None, k=0, dtype=None):
-    """The n x m matrix (m = n by default) with ones up to diagonal `k` and zeros above it.
+    """The n x m matrix with ones up to diagonal `k` and zeros above it.
 
-    n, m: ints or scalar tensors.
+    Parameters
+    ----------
+    n : int or Tensor
+        A scalar, how many rows.
+    m : int or Tensor, optional
+        How many columns; n by default.
+    k : int, default 0
+        Which diagonal; above the main one if positive.
+    dtype : str, optional
+        floatx() by default.
 
+    Returns
+    -------
+    Tensor
+        (n, m).
+
+    Raises
+    ------
+    DTypeError
+        For a dtype that does not exist.
+
+    Examples
+    --------
     >>> K.tri(2, 3, dtype="int32").eval()
     array([[1, 0, 0],
            [1, 1, 0]], dtype=int32)
@@ -54,6 +113,27 @@ def diagonal(x, offset=0, axis1=0, axis2=1):
 def trace(x, offset=0, axis1=0, axis2=1):
     """The sum of the diagonal over two axes.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of at least two dimensions.
+    offset : int, default 0
+        Which diagonal; above the main one if positive.
+    axis1, axis2 : int, default 0 and 1
+        The two axes, which go.
+
+    Returns
+    -------
+    Tensor
+        Of the other axes; of narrow integers int64, as in NumPy.
+
+    Raises
+    ------
+    ShapeError
+        For fewer than two dimensions, an axis that does not exist, and one axis twice.
+
+    Examples
+    --------
     >>> K.trace(np.array([[1, 2], [3, 4]])).eval()
     array(5)
     """

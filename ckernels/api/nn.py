@@ -81,6 +81,25 @@ def softmax(x):
 def log_softmax(x):
     """The logarithm of `softmax(x)`, exact for small probabilities.
 
+    Parameters
+    ----------
+    x : tensor or array
+        (..., n); integers become floats as in NumPy.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of x.
+
+    Raises
+    ------
+    ShapeError
+        For a scalar.
+    DTypeError
+        For complex numbers.
+
+    Examples
+    --------
     >>> K.log_softmax(np.array([1000.0, 0.0])).eval()
     array([    0., -1000.])
     """
@@ -97,6 +116,23 @@ def _vector_or_more(x, name):
 def softplus(x):
     """log(1 + exp(x)) without overflow.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape; integers become floats as in NumPy.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of x.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    Examples
+    --------
     >>> K.softplus(np.array([-1000.0, 0.0, 1000.0])).eval().round(3)
     array([0.00e+00, 6.93e-01, 1.00e+03])
     """
@@ -106,6 +142,18 @@ def softplus(x):
 def softsign(x):
     """x / (1 + |x|).
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape; integers become floats as in NumPy.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of x.
+
+    Examples
+    --------
     >>> K.softsign(np.array([-1.0, 3.0])).eval()
     array([-0.5 ,  0.75])
     """
@@ -146,6 +194,18 @@ def hard_sigmoid(x):
 def tanh(x):
     """Hyperbolic tangent.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape; integers become floats as in NumPy.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of x.
+
+    Examples
+    --------
     >>> K.tanh(np.array([0.0, 1.0])).eval().round(3)
     array([0.   , 0.762])
     """
@@ -214,8 +274,31 @@ def _size(x, axis):
 
 
 def l2_normalize(x, axis):
-    """`x` divided by its L2 norm along `axis`; where that is tiny, by 1e-6 (1e-3 in float16).
+    """`x` divided by its L2 norm along `axis`.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of at least one dimension; integers become floats.
+    axis : int
+        Along which the squares are added.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of x.
+
+    Raises
+    ------
+    ShapeError
+        For an axis that does not exist.
+
+    Notes
+    -----
+    Where the norm is tiny the divisor is 1e-6 (1e-3 in float16).
+
+    Examples
+    --------
     >>> K.l2_normalize(np.array([3.0, 4.0]), axis=0).eval()
     array([0.6, 0.8])
     """
@@ -234,8 +317,39 @@ def in_top_k(predictions, targets, k):
 
 
 def normalize_batch_in_training(x, gamma, beta, reduction_axes, epsilon=0.001):
-    """(normalised x, mean, variance) with the statistics of this batch over `reduction_axes`.
+    """`x` normalised with the mean and the variance of this batch over `reduction_axes`.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape.
+    gamma : tensor, array or None
+        The scale, of the shape of the axes that stay.
+    beta : tensor, array or None
+        What is added, of that shape too.
+    reduction_axes : list of int
+        The axes of mean and variance.
+    epsilon : float, default 0.001
+        Added to the variance.
+
+    Returns
+    -------
+    x : Tensor
+        (x - mean) / sqrt(variance + epsilon) * gamma + beta.
+    mean, variance : Tensor
+        Of the axes that stay.
+
+    Raises
+    ------
+    ShapeError
+        For an axis that does not exist, and where gamma or beta do not fit.
+
+    Notes
+    -----
+    Ioffe and Szegedy, 2015.
+
+    Examples
+    --------
     >>> x = np.array([[1.0, 2.0], [3.0, 6.0]])
     >>> y, mean, var = K.normalize_batch_in_training(x, None, None, [0])
     >>> mean.eval(), var.eval()

@@ -39,23 +39,40 @@ C_WORDS = frozenset(
 def py_op(function, inputs, outputs, infer_shape=None, gradient=None, name=None):
     """The result of a Python function of arrays, as a tensor; of several results, a tuple.
 
-    function: called with a copy of each input as an array; returns an array, or a tuple of them.
-        The same arrays must give the same result: equal operations are computed once, unused ones
-        not at all.
-    inputs: tensors (or arrays, or numbers), a list, or a single one.
-    outputs: what one result is: a tensor of `inputs` (same dtype and shape), or (dtype, shape) with
-        None for unknown sizes, or a dtype for a scalar; a list of these for several results.
-    infer_shape: infer_shape(*shapes of the inputs) -> the shape, or shapes, of the results. Sizes
-        are integers, None while unknown. With neither this nor full shapes in `outputs`, functions
-        with the operation run in pieces.
-    gradient: gradient(inputs, outputs, cotangents) -> for each input a tensor, the gradient of a
-        cost by it, or None where there is none. All three are lists of tensors; a cotangent is the
-        gradient of the cost by that output. It builds a graph: it is not called with arrays.
-    name: for messages; that of `function` by default.
+    Parameters
+    ----------
+    function : callable
+        Called with a copy of each input as an array; returns an array, or a tuple of them. The same
+        arrays must give the same result: equal operations are computed once, unused ones not at
+        all.
+    inputs : tensor, array, number or list of them
+        What it is called with.
+    outputs : Tensor, tuple, str or list of them
+        What one result is: a tensor of `inputs` (same dtype and shape), or (dtype, shape) with None
+        for unknown sizes, or a dtype for a scalar; a list of these for several results.
+    infer_shape : callable, optional
+        infer_shape(*shapes of the inputs) -> the shape, or shapes, of the results. Sizes are
+        integers, None while unknown. With neither this nor full shapes in `outputs`, functions with
+        the operation run in pieces.
+    gradient : callable, optional
+        gradient(inputs, outputs, cotangents) -> for each input a tensor, the gradient of a cost by
+        it, or None where there is none. All three are lists of tensors; a cotangent is the gradient
+        of the cost by that output. It builds a graph: it is not called with arrays.
+    name : str, optional
+        For messages; that of `function` by default.
 
-    What `function` raises, a call raises. DTypeError and ShapeError where a result is not as it was
-    declared.
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        As `outputs` says.
 
+    Raises
+    ------
+    DTypeError, ShapeError
+        Where a result is not as it was declared. What `function` raises, a call raises.
+
+    Examples
+    --------
     >>> x = K.placeholder((None,), dtype="float64")
     >>> y = K.py_op(np.sinc, [x], x, gradient=lambda i, o, g: [
     ...     g[0] * (K.cos(np.pi * i[0]) - o[0]) / i[0]])

@@ -27,11 +27,37 @@ POOLS = {
 def pool(x, pool_size, strides=None, padding="valid", data_format=None, pool_mode="max"):
     """Pooling over any number of spatial axes.
 
-    pool_size, strides: an integer or one per axis; strides None: windows side by side. padding: as
-    in `conv`, or "partial": at the end, windows see what is left of the image. pool_mode: "max",
-    "sum", "avg" (or "average_exc_pad": padding does not count), "average_inc_pad" (it does).
-    ValueError for anything else.
+    Parameters
+    ----------
+    x : tensor or array
+        (batch, *sizes, channels), or (batch, channels, *sizes) as `data_format` says.
+    pool_size : int or tuple of int
+        Of a window: an integer or one per axis.
+    strides : int or tuple of int, optional
+        Steps between windows; None: windows side by side.
+    padding : str, default "valid"
+        As in `conv`, or "partial": at the end, windows see what is left of the image.
+    data_format : {"channels_last", "channels_first"}, optional
+        image_data_format() by default.
+    pool_mode : str, default "max"
+        "max", "sum", "avg" (or "average_exc_pad": padding does not count), "average_inc_pad" (it
+        does).
 
+    Returns
+    -------
+    Tensor
+        (batch, *output sizes, channels), or with channels second.
+
+    Raises
+    ------
+    ArgumentError
+        For a pool_mode, padding or data_format that does not exist, and for windows of another
+        number of axes; it is a ValueError.
+    ShapeError
+        Where a window is larger than the image.
+
+    Examples
+    --------
     >>> x = K.variable(np.arange(5.0).reshape(1, 5, 1))
     >>> K.pool(x, 2, padding="partial").eval().ravel()
     array([1., 3., 4.], dtype=float32)
@@ -40,11 +66,37 @@ def pool(x, pool_size, strides=None, padding="valid", data_format=None, pool_mod
 
 
 def pool2d(x, pool_size, strides=(1, 1), padding="valid", data_format=None, pool_mode="max"):
-    """2D pooling of (batch, rows, columns, channels).
+    """2D pooling of images.
 
-    pool_size, strides: pairs of integers. padding: "valid" or "same", or as in `pool`. pool_mode:
-    "max" or "avg", or as in `pool`. ValueError for anything else.
+    Parameters
+    ----------
+    x : tensor or array
+        (batch, rows, columns, channels), or (batch, channels, rows, columns) as `data_format` says.
+    pool_size : tuple of int
+        (rows, columns) of a window.
+    strides : tuple of int, default (1, 1)
+        Steps between windows.
+    padding : str, default "valid"
+        "valid" or "same", or as in `pool`.
+    data_format : {"channels_last", "channels_first"}, optional
+        image_data_format() by default.
+    pool_mode : str, default "max"
+        "max" or "avg", or as in `pool`.
 
+    Returns
+    -------
+    Tensor
+        (batch, output rows, output columns, channels), or with channels second.
+
+    Raises
+    ------
+    ArgumentError
+        For a pool_mode or padding that does not exist; it is a ValueError.
+    ShapeError
+        For an `x` that has not 4 dimensions.
+
+    Examples
+    --------
     >>> x = K.variable(np.arange(16.0).reshape(1, 4, 4, 1))
     >>> K.pool2d(x, (2, 2), (2, 2)).eval()[0, :, :, 0]
     array([[ 5.,  7.],
@@ -54,8 +106,37 @@ def pool2d(x, pool_size, strides=(1, 1), padding="valid", data_format=None, pool
 
 
 def pool3d(x, pool_size, strides=(1, 1, 1), padding="valid", data_format=None, pool_mode="max"):
-    """3D pooling of (batch, depth, rows, columns, channels); arguments as for `pool2d`.
+    """3D pooling of volumes.
 
+    Parameters
+    ----------
+    x : tensor or array
+        (batch, depth, rows, columns, channels), or with channels second as `data_format` says.
+    pool_size : tuple of int
+        (depth, rows, columns) of a window.
+    strides : tuple of int, default (1, 1, 1)
+        Steps between windows.
+    padding : str, default "valid"
+        "valid" or "same", or as in `pool`.
+    data_format : {"channels_last", "channels_first"}, optional
+        image_data_format() by default.
+    pool_mode : str, default "max"
+        "max" or "avg", or as in `pool`.
+
+    Returns
+    -------
+    Tensor
+        With as many dimensions as x.
+
+    Raises
+    ------
+    ArgumentError
+        For a pool_mode or padding that does not exist; it is a ValueError.
+    ShapeError
+        For an `x` that has not 5 dimensions.
+
+    Examples
+    --------
     >>> K.int_shape(K.pool3d(K.ones((1, 4, 4, 4, 2)), (2, 2, 2), (2, 2, 2), pool_mode="avg"))
     (1, 2, 2, 2, 2)
     """
@@ -74,9 +155,34 @@ def _pool(n, what, x, pool_size, strides, padding, data_format, pool_mode):
 def resize_images(x, height_factor, width_factor, data_format, interpolation="nearest"):
     """Images enlarged by integer factors.
 
-    interpolation: "nearest" repeats pixels; "bilinear" takes the pixels to be squares and
-    interpolates between their centres, as TensorFlow 2 and PyTorch do (align_corners=False).
+    Parameters
+    ----------
+    x : tensor or array
+        (batch, rows, columns, channels), or (batch, channels, rows, columns).
+    height_factor, width_factor : int
+        At least 1.
+    data_format : {"channels_last", "channels_first"}
+        Which of the two `x` is.
+    interpolation : {"nearest", "bilinear"}, default "nearest"
+        "nearest" repeats pixels; "bilinear" takes the pixels to be squares and interpolates between
+        their centres, as TensorFlow 2 and PyTorch do (align_corners=False).
 
+    Returns
+    -------
+    Tensor
+        With factor times as many rows and columns.
+
+    Raises
+    ------
+    ArgumentError
+        For a data_format or interpolation that does not exist, and a factor below 1.
+    UsageError
+        Where a factor is no integer.
+    ShapeError
+        For an `x` that has not 4 dimensions.
+
+    Examples
+    --------
     >>> x = K.variable(np.arange(2.0).reshape(1, 1, 2, 1))
     >>> K.resize_images(x, 1, 2, "channels_last").eval().ravel()
     array([0., 0., 1., 1.], dtype=float32)
@@ -88,6 +194,27 @@ def resize_images(x, height_factor, width_factor, data_format, interpolation="ne
 def resize_volumes(x, depth_factor, height_factor, width_factor, data_format):
     """Volumes enlarged by integer factors: each voxel is repeated.
 
+    Parameters
+    ----------
+    x : tensor or array
+        (batch, depth, rows, columns, channels), or with channels second.
+    depth_factor, height_factor, width_factor : int
+        At least 1.
+    data_format : {"channels_last", "channels_first"}
+        Which of the two `x` is.
+
+    Returns
+    -------
+    Tensor
+        With factor times the sizes.
+
+    Raises
+    ------
+    ArgumentError
+        For a data_format that does not exist.
+
+    Examples
+    --------
     >>> K.int_shape(K.resize_volumes(K.ones((1, 2, 2, 2, 3)), 1, 2, 3, "channels_last"))
     (1, 2, 4, 6, 3)
     """
@@ -141,8 +268,31 @@ def bilinear(x, factors, centred=True):
 
 
 def spatial_2d_padding(x, padding=((1, 1), (1, 1)), data_format=None):
-    """Zeros around images: ((top, bottom), (left, right)).
+    """Zeros around images.
 
+    Parameters
+    ----------
+    x : tensor or array
+        (batch, rows, columns, channels), or (batch, channels, rows, columns) as `data_format` says.
+    padding : tuple of pairs of int, default ((1, 1), (1, 1))
+        ((top, bottom), (left, right)).
+    data_format : {"channels_last", "channels_first"}, optional
+        image_data_format() by default.
+
+    Returns
+    -------
+    Tensor
+        With more rows and columns.
+
+    Raises
+    ------
+    ShapeError
+        For an `x` that has not 4 dimensions, and negative padding.
+    ArgumentError
+        For a padding that is not two pairs, and a data_format that does not exist.
+
+    Examples
+    --------
     >>> K.int_shape(K.spatial_2d_padding(K.ones((1, 2, 2, 3)), ((1, 0), (2, 3))))
     (1, 3, 7, 3)
     """
@@ -150,8 +300,31 @@ def spatial_2d_padding(x, padding=((1, 1), (1, 1)), data_format=None):
 
 
 def spatial_3d_padding(x, padding=((1, 1), (1, 1), (1, 1)), data_format=None):
-    """Zeros around volumes: a pair for each of depth, rows and columns.
+    """Zeros around volumes.
 
+    Parameters
+    ----------
+    x : tensor or array
+        (batch, depth, rows, columns, channels), or with channels second as `data_format` says.
+    padding : tuple of pairs of int, default ((1, 1), (1, 1), (1, 1))
+        A pair for each of depth, rows and columns.
+    data_format : {"channels_last", "channels_first"}, optional
+        image_data_format() by default.
+
+    Returns
+    -------
+    Tensor
+        Larger along these three axes.
+
+    Raises
+    ------
+    ShapeError
+        For an `x` that has not 5 dimensions.
+    ArgumentError
+        For a data_format that does not exist.
+
+    Examples
+    --------
     >>> K.int_shape(K.spatial_3d_padding(K.ones((1, 2, 2, 2, 3))))
     (1, 4, 4, 4, 3)
     """

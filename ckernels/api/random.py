@@ -26,8 +26,25 @@ _streams = itertools.count(1)
 
 
 def set_random_seed(seed):
-    """Make random tensors made from now on reproducible; None: NumPy's generator again.
+    """Make random tensors made from now on reproducible.
 
+    Parameters
+    ----------
+    seed : int or None
+        None: NumPy's generator again.
+
+    Returns
+    -------
+    None
+        What was made before draws as before.
+
+    Raises
+    ------
+    UsageError
+        For what is no integer.
+
+    Examples
+    --------
     >>> K.set_random_seed(3)
     >>> a = K.random_uniform((2,)).eval()
     >>> K.set_random_seed(3)
@@ -86,8 +103,34 @@ def _float(dtype):
 
 
 def random_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
-    """Normal numbers. shape: ints and scalar tensors, or a vector tensor.
+    """Normal numbers of the given mean and standard deviation.
 
+    Parameters
+    ----------
+    shape : tuple of int and Tensor, or Tensor
+        Of the result; a tensor is a vector of the sizes.
+    mean, stddev : float or tensor, default 0.0 and 1.0
+        Of the law; of shapes that broadcast with `shape`.
+    dtype : str, optional
+        A float dtype, floatx() by default.
+    seed : int, optional
+        Of the draws; without one it follows from `set_random_seed` or from NumPy's global
+        generator.
+
+    Returns
+    -------
+    Tensor
+        Drawn anew in each call of a function.
+
+    Raises
+    ------
+    DTypeError
+        For integers.
+    ShapeError
+        For a negative size, and a mean that does not fit the shape.
+
+    Examples
+    --------
     >>> K.random_normal((2, 3), mean=1.0, stddev=2.0, seed=1).eval().shape
     (2, 3)
     """
@@ -191,6 +234,30 @@ def check_probability(p, what):
 def random_binomial(shape, p=0.0, dtype=None, seed=None):
     """1 with probability `p`, else 0.
 
+    Parameters
+    ----------
+    shape : tuple of int and Tensor, or Tensor
+        Of the result; a tensor is a vector of the sizes.
+    p : float or Tensor, default 0.0
+        From 0 to 1.
+    dtype : str, optional
+        floatx() by default.
+    seed : int, optional
+        Of the draws; without one it follows from `set_random_seed` or from NumPy's global
+        generator.
+
+    Returns
+    -------
+    Tensor
+        Drawn anew in each call of a function.
+
+    Raises
+    ------
+    ArgumentError
+        For a `p` that is no probability.
+
+    Examples
+    --------
     >>> K.random_binomial((3,), p=1.0).eval()
     array([1., 1., 1.], dtype=float32)
     """
@@ -204,8 +271,34 @@ def random_binomial(shape, p=0.0, dtype=None, seed=None):
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
     """Normal numbers within two standard deviations of the mean.
 
+    Parameters
+    ----------
+    shape : tuple of int and Tensor, or Tensor
+        Of the result; a tensor is a vector of the sizes.
+    mean, stddev : float or tensor, default 0.0 and 1.0
+        Of the law before it is cut.
+    dtype : str, optional
+        A float dtype, floatx() by default.
+    seed : int, optional
+        Of the draws; without one it follows from `set_random_seed` or from NumPy's global
+        generator.
+
+    Returns
+    -------
+    Tensor
+        Drawn anew in each call of a function.
+
+    Raises
+    ------
+    DTypeError
+        For integers.
+
+    Notes
+    -----
     Drawn by inverting the distribution function: the same law as drawing again until a number fits.
 
+    Examples
+    --------
     >>> bool(abs(K.truncated_normal((1000,), seed=1).eval()).max() <= 2)
     True
     """
@@ -217,8 +310,30 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
 
 
 def permutation(n, seed=None):
-    """The integers below `n` (an int or a scalar tensor) in random order, int64.
+    """The integers below `n` in random order.
 
+    Parameters
+    ----------
+    n : int or Tensor
+        A scalar, at least 0.
+    seed : int, optional
+        Of the draws; without one it follows from `set_random_seed` or from NumPy's global
+        generator.
+
+    Returns
+    -------
+    Tensor
+        (n,), int64, drawn anew in each call of a function.
+
+    Raises
+    ------
+    ShapeError
+        For a negative `n`.
+    UsageError
+        Where `n` is no integer.
+
+    Examples
+    --------
     >>> sorted(K.permutation(4, seed=1).eval().tolist())
     [0, 1, 2, 3]
     """
@@ -239,6 +354,32 @@ def categorical(p, seed=None):
 def multinomial(p, n=1, dtype="int64", seed=None):
     """How often each class comes up in `n` draws with the probabilities in the last axis of `p`.
 
+    Parameters
+    ----------
+    p : tensor or array
+        (..., classes).
+    n : int, default 1
+        The number of draws for each row.
+    dtype : str, default "int64"
+        Of the result.
+    seed : int, optional
+        Of the draws; without one it follows from `set_random_seed` or from NumPy's global
+        generator.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of p, drawn anew in each call of a function; each row has the sum `n`.
+
+    Raises
+    ------
+    ShapeError
+        For a scalar.
+    UsageError
+        Where `n` is no int.
+
+    Examples
+    --------
     >>> K.multinomial(np.array([0.0, 1.0]), n=5, seed=1).eval()
     array([0, 5])
     """
@@ -250,7 +391,42 @@ def multinomial(p, n=1, dtype="int64", seed=None):
 
 
 def random_uniform_variable(shape, low, high, dtype=None, name=None, seed=None):
-    """A variable with values drawn from [low, high)."""
+    """A variable with values drawn from [low, high), all equally likely.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Every size is known.
+    low, high : float
+        The bounds.
+    dtype : str, optional
+        A float dtype, floatx() by default.
+    name : str, optional
+        What messages call it.
+    seed : int, optional
+        Of the draws; without one it follows from `set_random_seed` or from NumPy's global
+        generator.
+
+    Returns
+    -------
+    Variable
+        Drawn once, here.
+
+    Raises
+    ------
+    DTypeError
+        For integers.
+    ArgumentError
+        For bounds that are not finite.
+    ShapeError
+        For an unknown size.
+
+    Examples
+    --------
+    >>> v = K.get_value(K.random_uniform_variable((100,), 2.0, 3.0, seed=1))
+    >>> v.shape, bool(v.min() >= 2), bool(v.max() < 3)
+    ((100,), True, True)
+    """
     low, high = given.number(low, "low"), given.number(high, "high")
     if not np.isfinite(high - low):
         raise ArgumentError(f"low and high are finite, not {low!r} and {high!r}")
@@ -262,7 +438,41 @@ def random_uniform_variable(shape, low, high, dtype=None, name=None, seed=None):
 
 
 def random_normal_variable(shape, mean, scale, dtype=None, name=None, seed=None):
-    """A variable with normal values of the given mean and standard deviation."""
+    """A variable with normal values of the given mean and standard deviation.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Every size is known.
+    mean, scale : float
+        The mean, and the standard deviation, at least 0.
+    dtype : str, optional
+        A float dtype, floatx() by default.
+    name : str, optional
+        What messages call it.
+    seed : int, optional
+        Of the draws; without one it follows from `set_random_seed` or from NumPy's global
+        generator.
+
+    Returns
+    -------
+    Variable
+        Drawn once, here.
+
+    Raises
+    ------
+    DTypeError
+        For integers.
+    ArgumentError
+        For a negative `scale`.
+
+    Examples
+    --------
+    >>> v = K.random_normal_variable((2, 3), 5.0, 0.0, seed=1)
+    >>> K.get_value(v)
+    array([[5., 5., 5.],
+           [5., 5., 5.]], dtype=float32)
+    """
     mean, scale = given.number(mean, "mean"), given.number(scale, "scale")
     if not scale >= 0:
         raise ArgumentError(f"scale is the standard deviation, at least 0, not {scale!r}")

@@ -20,6 +20,18 @@ from .tensor import Variable
 class until:  # noqa: N801  (the name users know)
     """The condition that ends a scan: the last thing a step returns.
 
+    Parameters
+    ----------
+    condition : Tensor
+        A scalar; the scan ends behind the first step where it is not zero.
+
+    Raises
+    ------
+    ShapeError
+        For what is no scalar.
+
+    Examples
+    --------
     >>> double = lambda h: (h * 2, K.until(h * 2 > 45))
     >>> powers, _ = K.scan(double, outputs_info=K.constant(1.0), n_steps=1024)
     >>> powers.eval()

@@ -48,6 +48,25 @@ def concatenate(tensors, axis=-1):
 def stack(x, axis=0):
     """Tensors of one shape joined along a new axis.
 
+    Parameters
+    ----------
+    x : list of tensor or array
+        At least one.
+    axis : int, default 0
+        Where the new axis stands in the result.
+
+    Returns
+    -------
+    Tensor
+        With one dimension more, of the dtype that all promote to.
+
+    Raises
+    ------
+    ShapeError
+        For none, for other shapes, and for an axis that does not exist.
+
+    Examples
+    --------
     >>> K.stack([K.constant([1, 2]), K.constant([3, 4])], axis=1).eval()
     array([[1., 3.],
            [2., 4.]], dtype=float32)
@@ -94,6 +113,25 @@ def reshape(x, shape):
 def permute_dimensions(x, pattern):
     """`x` with its axes in the order `pattern`.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape.
+    pattern : tuple of int
+        Every axis of `x` once.
+
+    Returns
+    -------
+    Tensor
+        Axis i is the axis pattern[i] of x.
+
+    Raises
+    ------
+    ShapeError
+        Where `pattern` is no order of the axes.
+
+    Examples
+    --------
     >>> K.int_shape(K.permute_dimensions(K.zeros((2, 3, 4)), (2, 0, 1)))
     (4, 2, 3)
     """
@@ -172,6 +210,25 @@ def expand_dims(x, axis=-1):
 def squeeze(x, axis):
     """`x` without its axis (or axes) of size 1 at index `axis`.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape.
+    axis : int or tuple of int
+        The axes that go.
+
+    Returns
+    -------
+    Tensor
+        Of the other axes.
+
+    Raises
+    ------
+    ShapeError
+        For an axis of another size, or that does not exist.
+
+    Examples
+    --------
     >>> K.int_shape(K.squeeze(K.zeros((2, 1, 3)), 1))
     (2, 3)
     """
@@ -182,6 +239,29 @@ def squeeze(x, axis):
 def repeat_elements(x, rep, axis):
     """Each element of `x` repeated `rep` times along `axis`, as np.repeat.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of at least one dimension.
+    rep : int
+        At least 0.
+    axis : int
+        Along which they stand side by side.
+
+    Returns
+    -------
+    Tensor
+        Along `axis` of rep times the size.
+
+    Raises
+    ------
+    ShapeError
+        For an axis that does not exist, and a negative `rep`.
+    UsageError
+        Where `rep` is no int.
+
+    Examples
+    --------
     >>> K.repeat_elements(np.array([1, 2]), 2, axis=0).eval()
     array([1, 1, 2, 2])
     """
@@ -189,8 +269,27 @@ def repeat_elements(x, rep, axis):
 
 
 def repeat(x, n):
-    """A matrix (samples, dim) repeated to (samples, n, dim). n: an int or a scalar tensor.
+    """A matrix repeated along a new axis in its middle.
 
+    Parameters
+    ----------
+    x : tensor or array
+        (samples, dim).
+    n : int or Tensor
+        A scalar: how often.
+
+    Returns
+    -------
+    Tensor
+        (samples, n, dim).
+
+    Raises
+    ------
+    ShapeError
+        For an `x` that is no matrix, and a negative `n`.
+
+    Examples
+    --------
     >>> K.int_shape(K.repeat(K.zeros((2, 3)), 5))
     (2, 5, 3)
     """
@@ -202,10 +301,27 @@ def repeat(x, n):
 
 
 def tile(x, n):
-    """`x` tiled n[i] times along axis i; an int tiles the last axis (NumPy).
+    """`x` tiled n[i] times along axis i, np.tile.
 
-    n: ints and scalar tensors, or a vector tensor of known length.
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape.
+    n : int, tuple of int and Tensor, or Tensor
+        An int tiles the last axis (NumPy); a tensor is a scalar, or a vector of known length.
 
+    Returns
+    -------
+    Tensor
+        Along axis i of n[i] times the size.
+
+    Raises
+    ------
+    ShapeError
+        For a negative count.
+
+    Examples
+    --------
     >>> K.tile(np.array([1, 2]), 2).eval()
     array([1, 2, 1, 2])
     """
@@ -233,6 +349,25 @@ def _count(count, what):
 def reverse(x, axes):
     """`x` reversed along an axis or several.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of at least one dimension.
+    axes : int or list of int
+        The axes.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of x.
+
+    Raises
+    ------
+    ShapeError
+        For an axis that does not exist.
+
+    Examples
+    --------
     >>> K.reverse(np.array([1, 2, 3]), 0).eval()
     array([3, 2, 1])
     """
@@ -256,6 +391,25 @@ def arange(start, stop=None, step=1, dtype="int32"):
 def temporal_padding(x, padding=(1, 1)):
     """Zeros before and after the middle axis of a tensor of 3 dimensions.
 
+    Parameters
+    ----------
+    x : tensor or array
+        (batch, steps, dim).
+    padding : tuple of int, default (1, 1)
+        How many steps before and after.
+
+    Returns
+    -------
+    Tensor
+        (batch, before + steps + after, dim).
+
+    Raises
+    ------
+    ShapeError
+        For another number of dimensions, and negative padding.
+
+    Examples
+    --------
     >>> K.int_shape(K.temporal_padding(K.zeros((2, 3, 4)), (1, 2)))
     (2, 6, 4)
     """
@@ -283,6 +437,25 @@ def broadcast_to(x, shape):
 def swapaxes(x, axis1, axis2):
     """`x` with two axes exchanged.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape.
+    axis1, axis2 : int
+        The two.
+
+    Returns
+    -------
+    Tensor
+        With as many dimensions as x.
+
+    Raises
+    ------
+    ShapeError
+        For an axis that does not exist.
+
+    Examples
+    --------
     >>> K.int_shape(K.swapaxes(K.zeros((2, 3, 4)), 0, 2))
     (4, 3, 2)
     """
@@ -292,6 +465,27 @@ def swapaxes(x, axis1, axis2):
 def moveaxis(x, source, destination):
     """`x` with one axis moved to another position; the others keep their order.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of at least one dimension.
+    source : int
+        The axis that moves.
+    destination : int
+        Where it stands in the result.
+
+    Returns
+    -------
+    Tensor
+        With as many dimensions as x.
+
+    Raises
+    ------
+    ShapeError
+        For an axis that does not exist.
+
+    Examples
+    --------
     >>> K.int_shape(K.moveaxis(K.zeros((2, 3, 4)), 0, 2))
     (3, 4, 2)
     """
@@ -301,8 +495,29 @@ def moveaxis(x, source, destination):
 def roll(x, shift, axis=None):
     """Elements moved by `shift` places along `axis`; what leaves one end enters at the other.
 
-    shift: an int or a scalar tensor; axis None: of the flattened tensor, in the shape of `x`.
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape.
+    shift : int or Tensor
+        A scalar.
+    axis : int, optional
+        None: of the flattened tensor, in the shape of `x`.
 
+    Returns
+    -------
+    Tensor
+        Of the shape of x.
+
+    Raises
+    ------
+    ShapeError
+        For an axis that does not exist.
+    DTypeError
+        Where `shift` is no integer.
+
+    Examples
+    --------
     >>> K.roll(np.array([1, 2, 3, 4]), 1).eval()
     array([4, 1, 2, 3])
     """
@@ -310,8 +525,29 @@ def roll(x, shift, axis=None):
 
 
 def split(x, parts, axis=0):
-    """The pieces of `x` along `axis`, a list. parts: how many equal ones, or the size of each.
+    """The pieces of `x` along `axis`.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of at least one dimension.
+    parts : int or list of int
+        How many equal ones, or the size of each.
+    axis : int, default 0
+        Along which it is cut.
+
+    Returns
+    -------
+    list of Tensor
+        In their order.
+
+    Raises
+    ------
+    ShapeError
+        Where the parts do not make up the axis, and for an axis that does not exist.
+
+    Examples
+    --------
     >>> a, b = K.split(np.arange(6), [2, 4])
     >>> a.eval(), b.eval()
     (array([0, 1]), array([2, 3, 4, 5]))

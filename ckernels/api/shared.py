@@ -10,11 +10,33 @@ from .tensor import Variable
 
 
 def shared(value, name=None, borrow=False, shape=None):
-    """A variable with the dtype and rank of `value`; a Python int gives int64, a float float64.
+    """A variable with the dtype and rank of `value`.
 
-    shape: what is fixed about the shape, e.g. (None, 10); by default nothing. borrow: the variable
-    may keep the array itself instead of a copy.
+    Parameters
+    ----------
+    value : array, number or nested lists
+        A Python int gives int64, a float float64.
+    name : str, optional
+        What messages call it.
+    borrow : bool, default False
+        Whether the variable may keep the array itself instead of a copy.
+    shape : tuple of int and None, optional
+        What is fixed about the shape, e.g. (None, 10); by default nothing.
 
+    Returns
+    -------
+    Variable
+        Later values may have other sizes where `shape` fixes none.
+
+    Raises
+    ------
+    ShapeError
+        Where `value` has not that shape.
+    DTypeError
+        For what no dtype holds, such as text.
+
+    Examples
+    --------
     >>> s = K.shared(np.zeros((2, 3)), name="s")
     >>> s.set_value(np.ones((5, 3)))
     >>> s.get_value().shape, s.dtype

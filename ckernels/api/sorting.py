@@ -8,8 +8,27 @@ from .tensor import Tensor
 
 
 def sort(x, axis=-1):
-    """`x` in rising order along `axis` (None: flattened), NaN last.
+    """`x` in rising order along `axis`, NaN last.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of at least one dimension.
+    axis : int, default -1
+        None: of the flattened tensor.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of x, or a vector.
+
+    Raises
+    ------
+    ShapeError
+        For an axis that does not exist.
+
+    Examples
+    --------
     >>> K.sort(np.array([3, 1, 2])).eval()
     array([1, 2, 3])
     """
@@ -26,11 +45,33 @@ def argsort(x, axis=-1):
 
 
 def top_k(x, k, axis=-1):
-    """(values, indices) of the `k` largest elements along `axis`, falling; of equals the first.
+    """The `k` largest elements along `axis`, falling; of equals the first.
 
-    A negative `k` gives the -k smallest, rising. k: an int or a scalar tensor; an axis of fewer
-    elements is a ShapeError, or an IndexOutOfBounds where a call says `k`.
+    Parameters
+    ----------
+    x : tensor or array
+        Of at least one dimension.
+    k : int or Tensor
+        A scalar; a negative one gives the -k smallest, rising.
+    axis : int, default -1
+        Along which they are compared.
 
+    Returns
+    -------
+    values : Tensor
+        Along `axis` of size k.
+    indices : Tensor
+        Where they are along it, int64.
+
+    Raises
+    ------
+    ShapeError
+        For an axis of fewer elements, or that does not exist.
+    IndexOutOfBounds
+        For an axis of fewer elements where a call says `k`.
+
+    Examples
+    --------
     >>> values, indices = K.top_k(np.array([3, 1, 2]), 2)
     >>> values.eval(), indices.eval()
     (array([3, 2]), array([0, 2]))
@@ -39,9 +80,31 @@ def top_k(x, k, axis=-1):
 
 
 def partition(x, kth, axis=-1):
-    """`x` in an order along `axis` (None: flattened) in which the elements `kth` (an int or a list)
-    stand where sorting puts them, no larger ones before them and no smaller ones behind.
+    """`x` in an order in which the elements `kth` stand where sorting puts them.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of at least one dimension.
+    kth : int or list of int
+        Before such an element are no larger ones, behind it no smaller ones.
+    axis : int, default -1
+        Along which they are put in order; None: of the flattened tensor.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of x, or a vector.
+
+    Raises
+    ------
+    ShapeError
+        For an axis that does not exist.
+    IndexOutOfBounds
+        Where the axis has no element `kth`.
+
+    Examples
+    --------
     >>> K.partition(np.array([3, 1, 2]), 1).eval()[1]
     np.int64(2)
     """
@@ -49,9 +112,33 @@ def partition(x, kth, axis=-1):
 
 
 def median(x, axis=None, keepdims=False):
-    """The middle of the sorted elements along `axis` (None: of all), of an even number the mean of
-    the two there; NaN where an element is. An axis of no elements is an IndexOutOfBounds.
+    """The middle of the sorted elements along `axis`, of an even number the mean of the two there.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of real numbers, of any shape.
+    axis : int, optional
+        The axis that goes; None: all.
+    keepdims : bool, default False
+        Whether it stays, with size 1.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of x without that axis; NaN where an element is. Of integers float64.
+
+    Raises
+    ------
+    ShapeError
+        For an axis that does not exist.
+    IndexOutOfBounds
+        For an axis of no elements.
+    DTypeError
+        For complex numbers, which have no order.
+
+    Examples
+    --------
     >>> K.median(np.array([[3.0, 1.0, 2.0], [4.0, 5.0, 9.0]]), axis=1).eval()
     array([2., 5.])
     """
@@ -59,12 +146,41 @@ def median(x, axis=None, keepdims=False):
 
 
 def quantile(x, q, axis=None, method="linear", keepdims=False):
-    """The quantiles `q` (numbers from 0 to 1) along `axis` (None: of all); NaN where an element is.
+    """The quantiles `q` along `axis`.
 
-    q: a number, a vector or a tensor; the axis of a vector comes first in the result. method:
-    "linear", "lower", "higher", "nearest" or "midpoint", as in NumPy. The gradient flows to the
-    elements around a quantile.
+    Parameters
+    ----------
+    x : tensor or array
+        Of real numbers, of any shape.
+    q : float, list or Tensor
+        Numbers from 0 to 1; the axis of a vector comes first in the result.
+    axis : int, optional
+        The axis that goes; None: all.
+    method : str, default "linear"
+        "linear", "lower", "higher", "nearest" or "midpoint", as in NumPy.
+    keepdims : bool, default False
+        Whether it stays, with size 1.
 
+    Returns
+    -------
+    Tensor
+        NaN where an element is.
+
+    Raises
+    ------
+    ArgumentError
+        For a `q` beyond 0 and 1 or of more than one axis, and a method that does not exist.
+    ShapeError
+        For an axis that does not exist.
+    IndexOutOfBounds
+        For an axis of no elements.
+
+    Notes
+    -----
+    The gradient flows to the elements around a quantile.
+
+    Examples
+    --------
     >>> K.quantile(np.array([0.0, 1.0, 2.0, 3.0]), [0.25, 0.5]).eval()
     array([0.75, 1.5 ])
     """
@@ -74,6 +190,31 @@ def quantile(x, q, axis=None, method="linear", keepdims=False):
 def percentile(x, q, axis=None, method="linear", keepdims=False):
     """`quantile` with `q` from 0 to 100.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of real numbers, of any shape.
+    q : float, list or Tensor
+        Numbers from 0 to 100; the axis of a vector comes first in the result.
+    axis : int, optional
+        The axis that goes; None: all.
+    method : str, default "linear"
+        As in `quantile`.
+    keepdims : bool, default False
+        Whether it stays, with size 1.
+
+    Returns
+    -------
+    Tensor
+        NaN where an element is.
+
+    Raises
+    ------
+    ArgumentError
+        For a `q` beyond 0 and 100, and a method that does not exist.
+
+    Examples
+    --------
     >>> K.percentile(np.array([0.0, 1.0, 2.0, 3.0]), 50).eval()
     array(1.5)
     """
@@ -86,10 +227,33 @@ def percentile(x, q, axis=None, method="linear", keepdims=False):
 
 
 def searchsorted(x, v, side="left", sorter=None):
-    """Where the elements of `v` would be put into the vector `x` to keep it rising: int64.
+    """Where the elements of `v` would be put into the vector `x` to keep it rising.
 
-    side: "left" before or "right" behind equal ones. sorter: indices that sort `x`.
+    Parameters
+    ----------
+    x : tensor or array
+        A vector, rising, or put in order by `sorter`.
+    v : tensor or array
+        Of any shape.
+    side : {"left", "right"}, default "left"
+        "left" before or "right" behind equal ones.
+    sorter : tensor or array, optional
+        Indices that sort `x`.
 
+    Returns
+    -------
+    Tensor
+        int64, of the shape of v.
+
+    Raises
+    ------
+    ShapeError
+        Where `x` is no vector.
+    ArgumentError
+        For a side that does not exist.
+
+    Examples
+    --------
     >>> K.searchsorted(np.array([1, 2, 2, 5]), np.array([2, 9])).eval()
     array([1, 4])
     """
@@ -98,13 +262,31 @@ def searchsorted(x, v, side="left", sorter=None):
 
 
 def unique(x, return_index=False, return_inverse=False, return_counts=False):
-    """The different elements of `x`, rising. With what is asked for, a tuple: the index of each
-    one's first occurrence in the flattened `x`; for each element of `x` its number among them, in
-    the shape of `x`; how often each occurs.
+    """The different elements of `x`, rising.
 
-    The length is known only in a call. All NaN are one number. The gradient flows to the first
-    occurrences.
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape; it is flattened.
+    return_index : bool, default False
+        The index of each one's first occurrence in the flattened `x` too.
+    return_inverse : bool, default False
+        For each element of `x` its number among them too, in the shape of `x`.
+    return_counts : bool, default False
+        How often each occurs too.
 
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        A vector whose length is known only in a call; with what is asked for a tuple, in that
+        order.
+
+    Notes
+    -----
+    All NaN are one number. The gradient flows to the first occurrences.
+
+    Examples
+    --------
     >>> values, counts = K.unique(K.constant([3.0, 1.0, 3.0]), return_counts=True)
     >>> values.eval(), counts.eval()
     (array([1., 3.], dtype=float32), array([1, 2]))

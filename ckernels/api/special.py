@@ -224,10 +224,35 @@ logical_xor = binary(
 
 
 def isclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Whether |x - y| <= atol + rtol * |y|, elementwise: a bool tensor.
+    """Whether |x - y| <= atol + rtol * |y|, elementwise.
 
-    Infinities are close to themselves only, NaN to nothing (to NaN with equal_nan).
+    Parameters
+    ----------
+    x, y : tensor or array
+        Of shapes that broadcast.
+    rtol : float, default 1e-05
+        What the distance may be as a part of |y|.
+    atol : float, default 1e-08
+        What it may be besides.
+    equal_nan : bool, default False
+        Whether NaN is close to NaN; else it is close to nothing.
 
+    Returns
+    -------
+    Tensor
+        bool, of the shape both broadcast to.
+
+    Raises
+    ------
+    ShapeError
+        Where the shapes do not broadcast.
+
+    Notes
+    -----
+    Infinities are close to themselves only.
+
+    Examples
+    --------
     >>> K.isclose(np.array([1.0, 2.0]), np.array([1.0 + 1e-9, 2.1])).eval()
     array([ True, False])
     """
@@ -235,8 +260,20 @@ def isclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 
 def real(x):
-    """The real part of a complex tensor; a real one as it is.
+    """The real part of a tensor.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape and dtype.
+
+    Returns
+    -------
+    Tensor
+        Of a complex tensor a real one, of half its width; of others `x` as it is.
+
+    Examples
+    --------
     >>> K.real(np.array([1 + 2j])).eval()
     array([1.])
     """

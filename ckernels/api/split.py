@@ -35,23 +35,39 @@ class Split(NamedTuple):
 def split_updates(f, cost=None, gradients=None):
     """A training function as two: one with gradients out, one with gradients in that updates.
 
-    f          a function with updates that are functions of gradients, variables and scalar inputs
-    cost       the tensor, or the number of the output, whose gradients they are; by default the
-               scalar output of which most gradients are found
-    gradients  pairs (variable, tensor), where the gradients are no plain gradients of a cost
+    Parameters
+    ----------
+    f : Function
+        With updates that are functions of gradients, variables and scalar inputs.
+    cost : Tensor or int, optional
+        The tensor, or the number of the output, whose gradients they are; by default the scalar
+        output of which most gradients are found.
+    gradients : list of pairs, optional
+        Pairs (variable, tensor), where the gradients are no plain gradients of a cost.
 
-    Returns a Split. `split.gradients(*inputs)` gives the outputs of `f`, a gradient for each of
-    `split.variables`, a new value for each of `split.statistics`, and changes nothing.
-    `split.apply(*gradients, *statistics, *scalars)` applies all updates; the scalars are the inputs
-    of `f` whose numbers are in `split.shared`. One after the other they do what `f` does.
+    Returns
+    -------
+    Split
+        `split.gradients(*inputs)` gives the outputs of `f`, a gradient for each of
+        `split.variables`, a new value for each of `split.statistics`, and changes nothing.
+        `split.apply(*gradients, *statistics, *scalars)` applies all updates; the scalars are the
+        inputs of `f` whose numbers are in `split.shared`. One after the other they do what `f`
+        does.
 
+    Raises
+    ------
+    ArgumentError
+        Where an update needs data and is no statistic: of a variable with a gradient, of integers,
+        or of gradients and data at once. For a function without updates too.
+
+    Notes
+    -----
     Statistics are float variables whose new value depends on the data otherwise than through
     gradients (the running averages of batch normalisation): many machines take the mean of their
     new values, which for averages is the value of the whole batch, for variances is not.
 
-    ArgumentError where an update needs data and is no statistic: of a variable with a gradient, of
-    integers, or of gradients and data at once.
-
+    Examples
+    --------
     >>> x = K.placeholder((None, 2), name="x")
     >>> w = K.variable([1.0, 2.0], name="w")
     >>> loss = K.mean(K.square(K.dot(x, K.expand_dims(w))))

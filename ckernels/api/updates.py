@@ -98,6 +98,29 @@ def update_sub(x, decrement):
 def moving_average_update(x, value, momentum):
     """The update of `x` to x * momentum + value * (1 - momentum).
 
+    Parameters
+    ----------
+    x : Variable
+        What is updated.
+    value : tensor or array
+        Of its shape.
+    momentum : float or Tensor
+        The part of the old value that stays.
+
+    Returns
+    -------
+    Update
+        (variable, value), an entry of the updates of K.function.
+
+    Raises
+    ------
+    DTypeError
+        Where `x` is no variable.
+    ShapeError
+        Where `value` does not fit it.
+
+    Examples
+    --------
     >>> v = K.variable(1.0)
     >>> K.function([], [], updates=[K.moving_average_update(v, K.constant(2.0), 0.5)])()
     []

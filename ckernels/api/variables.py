@@ -223,8 +223,20 @@ def is_sparse(tensor):
 
 
 def to_dense(tensor):
-    """`tensor` as a dense tensor; itself when it is one.
+    """`tensor` as a dense tensor.
 
+    Parameters
+    ----------
+    tensor : Tensor
+        Sparse or not.
+
+    Returns
+    -------
+    Tensor
+        Of the same shape; itself when it is dense.
+
+    Examples
+    --------
     >>> K.int_shape(K.to_dense(K.placeholder((2, 3), sparse=True)))
     (2, 3)
     """
@@ -234,8 +246,20 @@ def to_dense(tensor):
 
 
 def shape(x):
-    """The symbolic shape of `x`, an int32 vector; `int_shape` is what is known already.
+    """The symbolic shape of `x`; `int_shape` is what is known already.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape.
+
+    Returns
+    -------
+    Tensor
+        An int32 vector of the sizes.
+
+    Examples
+    --------
     >>> K.shape(K.zeros((2, 3))).eval()
     array([2, 3], dtype=int32)
     """
@@ -430,8 +454,31 @@ def get_variable_shape(x):
 
 
 def zeros(shape, dtype=None, name=None):
-    """A variable filled with 0. With a symbolic shape: a tensor.
+    """A variable filled with 0; with a symbolic shape a tensor.
 
+    Parameters
+    ----------
+    shape : tuple of int and Tensor, or Tensor
+        Of the result.
+    dtype : str, optional
+        floatx() by default.
+    name : str, optional
+        What messages call it.
+
+    Returns
+    -------
+    Variable or Tensor
+        Of that shape.
+
+    Raises
+    ------
+    ShapeError
+        For a negative size.
+    DTypeError
+        For a dtype that does not exist.
+
+    Examples
+    --------
     >>> K.get_value(K.zeros((2, 2)))
     array([[0., 0.],
            [0., 0.]], dtype=float32)
@@ -440,8 +487,31 @@ def zeros(shape, dtype=None, name=None):
 
 
 def ones(shape, dtype=None, name=None):
-    """A variable filled with 1. With a symbolic shape: a tensor.
+    """A variable filled with 1; with a symbolic shape a tensor.
 
+    Parameters
+    ----------
+    shape : tuple of int and Tensor, or Tensor
+        Of the result.
+    dtype : str, optional
+        floatx() by default.
+    name : str, optional
+        What messages call it.
+
+    Returns
+    -------
+    Variable or Tensor
+        Of that shape.
+
+    Raises
+    ------
+    ShapeError
+        For a negative size.
+    DTypeError
+        For a dtype that does not exist.
+
+    Examples
+    --------
     >>> K.get_value(K.ones((2,), dtype="int64"))
     array([1, 1])
     """
@@ -472,8 +542,29 @@ def eye(size, dtype=None, name=None):
 
 
 def zeros_like(x, dtype=None, name=None):
-    """A tensor of zeros with the shape of `x`. dtype: that of `x` by default.
+    """A tensor of zeros with the shape of `x`.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape.
+    dtype : str, optional
+        That of `x` by default.
+    name : str, optional
+        What messages call it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of x.
+
+    Raises
+    ------
+    DTypeError
+        For a dtype that does not exist.
+
+    Examples
+    --------
     >>> K.zeros_like(K.constant([1, 2])).eval()
     array([0., 0.], dtype=float32)
     """
@@ -481,8 +572,29 @@ def zeros_like(x, dtype=None, name=None):
 
 
 def ones_like(x, dtype=None, name=None):
-    """A tensor of ones with the shape of `x`. dtype: that of `x` by default.
+    """A tensor of ones with the shape of `x`.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape.
+    dtype : str, optional
+        That of `x` by default.
+    name : str, optional
+        What messages call it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of x.
+
+    Raises
+    ------
+    DTypeError
+        For a dtype that does not exist.
+
+    Examples
+    --------
     >>> K.ones_like(K.constant([1, 2]), dtype="int32").eval()
     array([1, 1], dtype=int32)
     """
@@ -512,5 +624,30 @@ def cast(x, dtype):
 
 
 def print_tensor(x, message=""):
-    """`x`, printing `message` and its value whenever it is computed."""
+    """`x`, printing `message` and its value whenever it is computed.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape.
+    message : str, default ""
+        What stands before the value.
+
+    Returns
+    -------
+    Tensor
+        The same values.
+
+    Raises
+    ------
+    DTypeError
+        For what is no tensor of ckernels.
+
+    Examples
+    --------
+    >>> f = K.function([], K.print_tensor(K.constant(2.0), "here:") * 3)
+    >>> f()
+    here: 2.0
+    array(6., dtype=float32)
+    """
     return Tensor(ops.print_(need_tensor(x, "the argument of print_tensor").node, message))

@@ -270,7 +270,7 @@ def normalize_data_format(value: Any) -> str:
     """`value` in lower case, or the default for None; ValueError unless it is a data format."""
 
 def ones(shape: Shape, dtype: DType | None = None, name: str | None = None) -> Variable:
-    """A variable filled with 1. With a symbolic shape: a tensor."""
+    """A variable filled with 1; with a symbolic shape a tensor."""
 
 def pattern_broadcast(x: TensorLike, broadcastable: Any) -> Tensor:
     """`x`: which axes broadcast is decided by their sizes when a function runs."""
@@ -354,4 +354,4 @@ def variable(
     """A variable; its name is unique and bears the open name scopes, 'dense_1/kernel:0'."""
 
 def zeros(shape: Shape, dtype: DType | None = None, name: str | None = None) -> Variable:
-    """A variable filled with 0. With a symbolic shape: a tensor."""
+    """A variable filled with 0; with a symbolic shape a tensor."""

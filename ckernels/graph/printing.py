@@ -82,9 +82,21 @@ def leaf_name(node):
 def pp(what):
     """`what` as math: infix operators with as few parentheses as Python needs, the rest as calls.
 
-    >>> from ckernels.graph.node import apply
-    >>> pp(apply("mul", 2, apply("add", 1, 3)))         # doctest: +SKIP
-    '2 * (1 + 3)'
+    Parameters
+    ----------
+    what : Tensor, list of Tensor or function
+        What is written; of a function its outputs.
+
+    Returns
+    -------
+    str
+        One line, or several where long parts get names first.
+
+    Examples
+    --------
+    >>> x = K.placeholder((), name="x")
+    >>> K.pp((x + 1) * 2)
+    '(x + 1.0) * 2.0'
     """
     nodes = nodes_of(what)
     order = toposort(nodes)

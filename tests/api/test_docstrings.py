@@ -17,28 +17,14 @@ PLAIN = frozenset(
     """
     Lop Out RandomStreams Rop Split Tensor Variable allclose arange argsort backend bartlett
     batch_dot batch_flatten batch_get_value batch_normalization batch_set_value betainc bias_add
-    bincount blas_info broadcast_to c_op cast cast_to_floatx categorical check checkpoint
-    cho_solve cholesky choose clear_session clip compress conj conv conv1d conv2d_transpose
-    conv3d conv3d_transpose conv_transpose count_params cov ctc ctc_batch_cost ctc_decode
-    ctc_label_dense_to_sparse cumprod cumsum debugprint depthwise_conv2d det diag diagonal diff
-    eig eigh eigvalsh elu epsilon expm export eye fill_diagonal fill_diagonal_offset flatnonzero
-    flatten floatx get_num_threads get_uid get_variable_shape grad_clip grad_scale hard_sigmoid
-    identity ifelse imag image_data_format image_dim_ordering in_test_phase in_top_k
-    in_train_phase inc_subtensor intx inverse irfft is_keras_tensor is_placeholder is_sparse
-    is_tensor is_variable isclose kron l2_normalize learning_phase local_conv1d local_conv2d
-    log_softmax logdiffexp lstsq manual_variable_initialization matmul matrix_dot matrix_power
-    median moveaxis moving_average_update multinomial nonzero normalize_batch_in_training ones
-    ones_like outer partition percentile permutation permute_dimensions pinv pool pool2d pool3d
-    pp print_tensor py_op qr quantile random_binomial random_normal random_normal_variable
-    random_uniform_variable ravel_multi_index real repeat repeat_elements reset_uids
-    resize_images resize_volumes reverse rfft roll scaled_dot_product_attention searchsorted
-    separable_conv1d separable_conv2d set_epsilon set_floatx set_image_data_format
-    set_image_dim_ordering set_intx set_learning_phase set_num_threads set_random_seed
-    set_subtensor shape shared slogdet softplus softsign solve solve_triangular sort
-    spatial_2d_padding spatial_3d_padding split split_updates sqrt squeeze stack stop_gradient
-    svd swapaxes take take_along_axis tanh temporal_padding tensordot tensorinv tensorsolve
-    threads_info tile to_dense top_k trace tri tril triu truncated_normal unique unravel_index
-    until zero_grad zeros zeros_like
+    bincount blas_info broadcast_to c_op cast cast_to_floatx categorical check checkpoint cho_solve
+    cholesky choose clear_session clip compress conj conv conv1d conv2d_transpose conv3d
+    conv3d_transpose conv_transpose count_params cov ctc ctc_batch_cost ctc_decode
+    ctc_label_dense_to_sparse cumprod cumsum debugprint depthwise_conv2d det diag diagonal diff eig
+    eigh eigvalsh elu epsilon expm export eye fill_diagonal fill_diagonal_offset flatnonzero flatten
+    floatx get_num_threads get_uid get_variable_shape grad_clip grad_scale hard_sigmoid identity
+    ifelse imag image_data_format image_dim_ordering in_test_phase in_top_k in_train_phase
+    inc_subtensor intx inverse irfft is_keras_tensor is_placeholder is_sparse is_tensor is_variable
     """.split()
 )
 
