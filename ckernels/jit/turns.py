@@ -19,7 +19,9 @@ from ..numpy.value import ArrayValue, Lens
 from ..ops import reference
 from ..ops.ragged import masked, terms
 from ..ops.scan import Carry, ScanSignature, scan_node
+from ..rewrite.pairs import left_to_numpy
 from . import namespace
+from .halves import Halves
 from .jumps import RESULT
 from .maybe import MaybeNumber, flag_of
 from .number import PythonNumber, known
@@ -30,7 +32,6 @@ MOST_OBJECTS = 10_000  # that are looked through for changes
 ATTEMPTS = 6
 FOREVER = 2**31 - 1  # turns of a `while`
 UNSET = object()
-COMPLEX = ("complex64", "complex128")
 
 
 def contents(cell):
@@ -480,6 +481,8 @@ class Turns:
             self.carries.append((constant(True, "bool"), kept, holds))
         if self.same:
             self.outputs(lambda outs: rebuild(outs, self.same))
+        if left_to_numpy([now for _, _, now in self.carries]):
+            raise InNumPy("complex numbers in a turn, where each would be a call of NumPy")
         own = list(self.trace.of_turns())
         self.outputs(lambda outs: masked(outs, own))
 
@@ -577,9 +580,9 @@ class Turns:
 
     def finals(self):
         """The last value of each carry."""
-        outs = [now for _, _, now in self.carries]
-        if any(n.dtype in COMPLEX for n in toposort(outs)):
-            raise InNumPy("complex numbers in a turn, where each would be a call of NumPy")
+        halves = Halves(self.carries)
+        self.outputs(halves.put)
+        self.carries = halves.split(self.carries)
         turn, one = self.turn, constant(1, "int64")
         carries = [Carry(ops.expand(first, (0,)), (-1,), [new], now)
                    for first, new, now in self.carries]  # fmt: skip
@@ -608,7 +611,7 @@ class Turns:
                 if not any(n.op.name in ("placeholder", "variable") for n in toposort([found[k]])):
                     value = reference.evaluate([found[k]], {})[0]
                     found[k] = constant(value, found[k].dtype)
-        return found
+        return halves.join(found)
 
 
 __all__ = ["Asked", "Before", "Turns", "cells_of", "contents", "set_contents"]

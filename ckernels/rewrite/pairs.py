@@ -232,6 +232,9 @@ ALIKE = {"reshape", "expand", "squeeze", "transpose", "broadcast_to", "slice", "
          "take", "where", "scatter_add", "take_along_axis", "put_along_axis_add", "advanced_take",
          "advanced_set", "advanced_inc", "cumsum", "broadcast_like", "unbroadcast", "diag_matrix",
          "tril", "triu"}  # fmt: skip
+# what is left of complex tensors in a graph of pairs
+KERNELS = {"real_part", "imag_part", "complex_of", "placeholder", "variable", "constant", "item",
+           "shape", "count", *ALIKE}  # fmt: skip
 WANTED = {*FORMULAS, *REAL, "cast", "sum", "mean", "where"}
 
 
@@ -269,6 +272,15 @@ def split(roots):
         else:
             plain[node.uid] = found
     return [pairs[r.uid].node if is_complex(r) else plain[r.uid] for r in roots]
+
+
+def left_to_numpy(roots):
+    """Whether an op of complex tensors has no formula, so that NumPy runs it."""
+    return any(
+        n.op.name not in KERNELS and n.op.kind != "movement" and n.outs is None
+        and any(is_complex(x) for x in (n, *n.inputs))
+        for n in toposort(split(roots))
+    )  # fmt: skip
 
 
 def _formula(node, operands):

@@ -22,7 +22,7 @@ def same(want, got):
     assert type(want) is type(got), (type(want), type(got))
     if isinstance(want, (np.ndarray, np.generic)):
         assert want.dtype == got.dtype and want.shape == got.shape
-        eps = 1e-3 if want.dtype == np.float16 else 1e-5 if want.dtype == np.float32 else 1e-11
+        eps = {"e": 1e-3, "f": 1e-5, "F": 1e-5}.get(want.dtype.char, 1e-11)
         np.testing.assert_allclose(got, want, rtol=eps, atol=eps)
     elif isinstance(want, float):
         assert got == pytest.approx(want, rel=1e-12, nan_ok=True)

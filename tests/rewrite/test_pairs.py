@@ -139,6 +139,16 @@ def test_graphs_without_arithmetic_stay_whole():
     assert "complex_of" not in {n.op.name for n in toposort([whole])}  # it is taken as it lies
 
 
+def test_what_is_left_to_numpy():
+    z = placeholder("complex128", (4, 4))
+    x = placeholder("float64", (4, 4))
+    near = [ops.real(ops.mul(z, z)), ops.transpose(z), ops.pow(z, 3), ops.cast(x, "complex128"),
+            ops.where(ops.eq(z, 0), z, 1), ops.sum(ops.abs(z)), ops.matmul(x, x)]  # fmt: skip
+    assert not pairs.left_to_numpy(near)
+    for node in (ops.matmul(z, z), ops.fft(z, (-1,)), ops.pow(z, 0.5), ops.tanh(z)):
+        assert pairs.left_to_numpy([*near, ops.real(ops.add(node, 1))]), node
+
+
 def test_gradients_are_those_of_the_parts():
     z = placeholder("complex128", (3, 4))
     cost = ops.sum(ops.square(ops.abs(ops.add(ops.exp(ops.mul(z, 1j)), ops.true_div(z, 2 + 1j)))))
