@@ -31,11 +31,10 @@ sparse: ModuleType
 jit: Any
 
 def Lop(f: Any, wrt: Any, eval_points: Any) -> Any:
-    """`eval_points`, which have the shapes of `f`, times the Jacobian; of the shapes of
-    `wrt`."""
+    """`eval_points` times the Jacobian of `f`, which is not built."""
 
 def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:
-    """The Jacobian of `f` times `eval_points` (shaped like `wrt`); shaped like `f`."""
+    """The Jacobian of `f`, which is not built, times `eval_points`."""
 
 def abs(x: TensorLike) -> Tensor:
     """Absolute value."""
@@ -48,7 +47,7 @@ def all(
     """Whether all elements are non-zero: 0 or 1, uint8."""
 
 def allclose(x: TensorLike, y: TensorLike, rtol: float = 1e-05, atol: float = 1e-08) -> Tensor:
-    """Whether all elements satisfy |x - y| <= atol + rtol * |y|: a bool scalar."""
+    """Whether all elements satisfy |x - y| <= atol + rtol * |y|."""
 
 def angle(x: TensorLike) -> Tensor:
     """The argument of a complex number; 0 or pi of a real one."""
@@ -66,7 +65,7 @@ def arange(
     step: TensorLike = 1,
     dtype: DType = "int32",
 ) -> Tensor:
-    """A vector start, start + step, ... below stop. One argument is the stop."""
+    """A vector start, start + step, ... below stop."""
 
 def arccos(x: TensorLike) -> Tensor:
     """Inverse cosine."""
@@ -96,15 +95,13 @@ def argmin(x: TensorLike, axis: int = -1) -> Tensor:
     """Index of the first smallest element along `axis`."""
 
 def argsort(x: TensorLike, axis: int = -1) -> Tensor:
-    """The indices that sort `x` along `axis` (None: flattened); equal elements keep their
-    order."""
+    """The indices that sort `x` along `axis`; equal elements keep their order."""
 
 def backend() -> str:
-    """The name of this backend, 'ckernels'."""
+    """The name of this backend."""
 
 def bartlett(n: int, dtype: DType | None = None) -> Tensor:
-    """Bartlett's window of `n` points (an int or a scalar tensor): it rises from 0 to 1 and
-    falls."""
+    """Bartlett's window of `n` points: it rises from 0 to 1 and falls."""
 
 def batch_dot(x: TensorLike, y: TensorLike, axes: int | Sequence[int] | None = None) -> Tensor:
     """Dot products within each sample of a batch, over one axis of `x` and one of `y`."""
@@ -113,7 +110,7 @@ def batch_flatten(x: TensorLike) -> Tensor:
     """`x` as a matrix with the same first axis."""
 
 def batch_get_value(ops: Sequence[Variable]) -> list[np.ndarray]:
-    """The values of several variables, as a list."""
+    """The values of several variables."""
 
 def batch_normalization(
     x: TensorLike,
@@ -123,21 +120,19 @@ def batch_normalization(
     gamma: TensorLike,
     epsilon: float = 0.001,
 ) -> Tensor:
-    """(x - mean) / sqrt(var + epsilon) * gamma + beta; beta and gamma may be None."""
+    """(x - mean) / sqrt(var + epsilon) * gamma + beta."""
 
 def batch_set_value(tuples: Sequence[tuple[Variable, Any]]) -> None:
     """`set_value` for each (variable, value); all or none, where one does not fit."""
 
 def betainc(a: TensorLike, b: TensorLike, x: TensorLike) -> Tensor:
-    """The regularised incomplete beta function, elementwise; no gradient by `a` and `b`.
-    Through SciPy."""
+    """The regularised incomplete beta function I_x(a, b); no gradient by `a` and `b`."""
 
 def betaln(x: TensorLike, y: TensorLike) -> Tensor:
     """log(gamma(x) gamma(y) / gamma(x + y)), exact for large x."""
 
 def bias_add(x: TensorLike, bias: TensorLike, data_format: str | None = None) -> Tensor:
-    """`x` plus a bias over its channels: a vector, or a tensor with one dimension less than `x`
-    (no batch)."""
+    """`x` plus a bias over its channels."""
 
 def binary_crossentropy(
     output: TensorLike,
@@ -151,7 +146,7 @@ def bincount(x: TensorLike, weights: Any = None, minlength: int = 0) -> Tensor:
     `weights`."""
 
 def blas_info() -> dict[str, Any]:
-    """A dict that says which BLAS multiplies matrices and where it was found."""
+    """Which BLAS multiplies matrices and where it was found."""
 
 def broadcast_to(x: TensorLike, shape: Shape) -> Tensor:
     """`x` repeated along its axes of size 1, and along new first axes, to `shape`."""
@@ -177,8 +172,7 @@ def cast_to_floatx(x: TensorLike) -> np.ndarray:
     """The NumPy array `x` (or number, or list) in the default float dtype."""
 
 def categorical(p: TensorLike, seed: int | None = None) -> Tensor:
-    """An index, int64, drawn with the probabilities in the last axis of `p` for each position
-    of the other axes. They need not add up to 1."""
+    """An index drawn with the probabilities in the last axis of `p`, for each of its rows."""
 
 def categorical_crossentropy(
     output: TensorLike,
@@ -205,7 +199,7 @@ def cho_solve(c: TensorLike, b: TensorLike, lower: bool = True) -> Tensor:
     c."""
 
 def cholesky(x: TensorLike) -> Tensor:
-    """The lower triangular L with L . L^T = x, for symmetric positive definite `x`."""
+    """The lower triangular L with L . L^T = x."""
 
 def choose(index: TensorLike, choices: Any, mode: str = "raise") -> Tensor:
     """At each place the element of choices[index[place]]; all of them broadcast."""
@@ -214,11 +208,10 @@ def clear_session() -> None:
     """Forget identifiers and the learning phase; variables and functions live on."""
 
 def clip(x: TensorLike, min_value: TensorLike, max_value: TensorLike) -> Tensor:
-    """`x` limited to [min_value, max_value]; None is no limit."""
+    """`x` limited to [min_value, max_value]."""
 
 def compress(condition: TensorLike, x: TensorLike, axis: int | None = None) -> Tensor:
-    """The slices of `x` along `axis` (None: the elements) where the vector `condition` is not
-    0."""
+    """The slices of `x` along `axis` where the vector `condition` is not 0."""
 
 def concatenate(tensors: Sequence[TensorLike], axis: int = -1) -> Tensor:
     """Tensors joined along an existing axis."""
@@ -244,7 +237,8 @@ def conv(
     groups: int = 1,
     flip: bool = False,
 ) -> Tensor:
-    """Convolution over any number of spatial axes."""
+    """Convolution over any number of spatial axes, with a kernel that is not flipped unless
+    asked."""
 
 def conv1d(
     x: TensorLike,
@@ -254,7 +248,7 @@ def conv1d(
     data_format: str | None = None,
     dilation_rate: int | Sequence[int] = 1,
 ) -> Tensor:
-    """1D convolution of (batch, steps, channels) with a kernel (length, channels, filters)."""
+    """1D convolution with a kernel that is not flipped."""
 
 def conv2d(
     x: TensorLike,
@@ -275,8 +269,7 @@ def conv2d_transpose(
     data_format: str | None = None,
     dilation_rate: int | Sequence[int] = (1, 1),
 ) -> Tensor:
-    """The transpose of conv2d (called deconvolution): up from (batch, rows, columns,
-    filters)."""
+    """The transpose of conv2d (called deconvolution): up from results to images."""
 
 def conv3d(
     x: TensorLike,
@@ -286,8 +279,7 @@ def conv3d(
     data_format: str | None = None,
     dilation_rate: int | Sequence[int] = (1, 1, 1),
 ) -> Tensor:
-    """3D convolution of (batch, depth, rows, columns, channels) with a kernel (depth, rows,
-    columns, channels, filters). padding: "valid", "same", or as in `conv`."""
+    """3D convolution with a kernel that is not flipped."""
 
 def conv3d_transpose(
     x: TensorLike,
@@ -297,7 +289,7 @@ def conv3d_transpose(
     padding: Any = "valid",
     data_format: str | None = None,
 ) -> Tensor:
-    """The transpose of conv3d; arguments as for `conv2d_transpose`, with one axis more."""
+    """The transpose of conv3d; as `conv2d_transpose`, with one axis more."""
 
 def conv_transpose(
     x: TensorLike,
@@ -319,7 +311,7 @@ def cosh(x: TensorLike) -> Tensor:
     """Hyperbolic cosine."""
 
 def count_params(x: TensorLike) -> int:
-    """The number of scalars in `x`. ValueError when its shape is not known."""
+    """The number of scalars in `x`."""
 
 def cov(
     x: TensorLike,
@@ -328,11 +320,10 @@ def cov(
     bias: bool = False,
     ddof: int | None = None,
 ) -> Tensor:
-    """The covariances of the rows of `x` (rowvar=False: of its columns); of a vector its
-    variance."""
+    """The covariances of the rows of `x`; of a vector its variance."""
 
 def ctc(activations: TensorLike, labels: TensorLike, input_lengths: TensorLike) -> Tensor:
-    """The CTC loss of each sample, shape (samples,), as Theano's tensor.nnet.ctc.ctc."""
+    """The CTC loss of each sample, as Theano's tensor.nnet.ctc.ctc."""
 
 def ctc_batch_cost(
     y_true: TensorLike,
@@ -340,7 +331,7 @@ def ctc_batch_cost(
     input_length: TensorLike,
     label_length: TensorLike,
 ) -> Tensor:
-    """The CTC loss of each sample, shape (samples, 1)."""
+    """The CTC loss of each sample. Differentiable once, by y_pred."""
 
 def ctc_decode(
     y_pred: TensorLike,
@@ -352,8 +343,7 @@ def ctc_decode(
     """The most probable label sequences: ([sequences, ...], scores)."""
 
 def ctc_label_dense_to_sparse(labels: TensorLike, label_lengths: TensorLike) -> Tensor:
-    """The first label_lengths[i] labels of each row of `labels`, as a sparse tensor of its
-    shape."""
+    """The first label_lengths[i] labels of each row of `labels`, as a sparse tensor."""
 
 def cumprod(x: TensorLike, axis: int = 0) -> Tensor:
     """Running product along `axis`."""
@@ -382,11 +372,10 @@ def depthwise_conv2d(
     data_format: str | None = None,
     dilation_rate: int | Sequence[int] = (1, 1),
 ) -> Tensor:
-    """Each channel convolved with kernels of its own: a kernel (rows, columns, channels,
-    multiplier) gives channels * multiplier channels, those of one input channel together."""
+    """Each channel convolved with kernels of its own."""
 
 def det(x: TensorLike) -> Tensor:
-    """The determinant of a square matrix."""
+    """The determinant of square matrices."""
 
 def diag(x: TensorLike) -> Tensor:
     """The diagonal of a matrix, or the diagonal matrix of a vector."""
@@ -418,11 +407,10 @@ def dtype(x: TensorLike) -> str:
     """The dtype of `x` as a string."""
 
 def eig(x: TensorLike) -> tuple[Tensor, Tensor]:
-    """(w, v): eigenvalues, in no order, and eigenvectors (columns) of square matrices."""
+    """(w, v): eigenvalues, in no order, and eigenvectors of square matrices."""
 
 def eigh(x: TensorLike, lower: bool = True) -> tuple[Tensor, Tensor]:
-    """(w, v): rising eigenvalues and orthonormal eigenvectors (columns) of symmetric
-    matrices."""
+    """(w, v): rising eigenvalues and orthonormal eigenvectors of symmetric matrices."""
 
 def eigvalsh(x: TensorLike, b: TensorLike | None = None, lower: bool = True) -> Tensor:
     """The rising eigenvalues w of symmetric matrices, or of the pair: x . v = w b . v."""
@@ -431,7 +419,7 @@ def elu(x: TensorLike, alpha: float = 1.0) -> Tensor:
     """x above 0, alpha * (exp(x) - 1) below."""
 
 def epsilon() -> float:
-    """The fuzz factor of numeric expressions, a float."""
+    """The fuzz factor of numeric expressions."""
 
 def equal(x: TensorLike, y: TensorLike) -> Tensor:
     """x == y, a bool tensor."""
@@ -502,13 +490,13 @@ def fill_diagonal_offset(x: TensorLike, val: TensorLike, offset: int) -> Tensor:
     """The matrix `x` with the scalar `val` on the diagonal of the elements (i, i + offset)."""
 
 def flatnonzero(x: TensorLike) -> Tensor:
-    """The indices of the elements of the flattened `x` that are not zero, int64."""
+    """The indices of the elements of the flattened `x` that are not zero."""
 
 def flatten(x: TensorLike) -> Tensor:
     """`x` as a vector."""
 
 def floatx() -> str:
-    """The default float dtype: 'float16', 'float32' or 'float64'."""
+    """The default float dtype."""
 
 def floor(x: TensorLike) -> Tensor:
     """The largest integer <= x."""
@@ -641,19 +629,19 @@ def imag(x: TensorLike) -> Tensor:
     """The imaginary part of a complex tensor; zeros of a real one."""
 
 def image_data_format() -> str:
-    """'channels_first' or 'channels_last'."""
+    """The default layout of images."""
 
 def image_dim_ordering() -> str:
-    """The old name of the image layout: 'th' for channels_first, 'tf' for channels_last."""
+    """The old name of the image layout."""
 
 def in_test_phase(x: TensorLike, alt: Any, training: Any = None) -> Any:
     """`x` when testing, else `alt`: the mirror of `in_train_phase`."""
 
 def in_top_k(predictions: TensorLike, targets: TensorLike, k: int) -> Tensor:
-    """Whether predictions[i, targets[i]] is among the `k` largest of row i: a bool vector."""
+    """Whether predictions[i, targets[i]] is among the `k` largest of row i."""
 
 def in_train_phase(x: TensorLike, alt: Any, training: Any = None) -> Any:
-    """`x` when training, else `alt` (tensors, or callables that return one)."""
+    """`x` when training, else `alt`."""
 
 def inc_subtensor(x: TensorLike, y: TensorLike) -> Tensor:
     """A tensor like a, with `y` added in the place of x, where x was made by indexing: x =
@@ -663,10 +651,10 @@ def int_shape(x: TensorLike) -> tuple[int | Any, ...]:
     """The shape of `x`, as far as it is known."""
 
 def intx() -> str:
-    """The default integer dtype, as a string."""
+    """The default integer dtype."""
 
 def inverse(x: TensorLike) -> Tensor:
-    """The inverse of a square matrix."""
+    """The inverse of square matrices."""
 
 def irfft(
     x: TensorLike,

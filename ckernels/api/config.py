@@ -29,13 +29,31 @@ _RUNTIME = runtime or _NumPyOnly
 
 
 def backend():
-    """The name of this backend, 'ckernels'."""
+    """The name of this backend.
+
+    Returns
+    -------
+    str
+        'ckernels'.
+
+    Examples
+    --------
+    >>> K.backend()
+    'ckernels'
+    """
     return "ckernels"
 
 
 def epsilon():
-    """The fuzz factor of numeric expressions, a float.
+    """The fuzz factor of numeric expressions.
 
+    Returns
+    -------
+    float
+        What `set_epsilon` set, 1e-07 at first.
+
+    Examples
+    --------
     >>> K.epsilon()
     1e-07
     """
@@ -72,8 +90,15 @@ def set_epsilon(e):
 
 
 def floatx():
-    """The default float dtype: 'float16', 'float32' or 'float64'.
+    """The default float dtype.
 
+    Returns
+    -------
+    str
+        'float16', 'float32' or 'float64'.
+
+    Examples
+    --------
     >>> K.floatx()
     'float32'
     """
@@ -109,8 +134,15 @@ def set_floatx(floatx):
 
 
 def intx():
-    """The default integer dtype, as a string.
+    """The default integer dtype.
 
+    Returns
+    -------
+    str
+        'int64' at first.
+
+    Examples
+    --------
     >>> K.intx()
     'int64'
     """
@@ -149,6 +181,25 @@ def set_intx(intx):
 def cast_to_floatx(x):
     """The NumPy array `x` (or number, or list) in the default float dtype.
 
+    Parameters
+    ----------
+    x : array, number or list
+        No tensor.
+
+    Returns
+    -------
+    ndarray
+        Of the shape of `x` and of dtype floatx().
+
+    Raises
+    ------
+    DTypeError
+        For text.
+    UsageError
+        For a tensor, which has no value before a function runs.
+
+    Examples
+    --------
     >>> K.cast_to_floatx([1, 2])
     array([1., 2.], dtype=float32)
     """
@@ -156,8 +207,15 @@ def cast_to_floatx(x):
 
 
 def image_data_format():
-    """'channels_first' or 'channels_last'.
+    """The default layout of images.
 
+    Returns
+    -------
+    str
+        'channels_first' or 'channels_last'.
+
+    Examples
+    --------
     >>> K.image_data_format()
     'channels_last'
     """
@@ -223,7 +281,18 @@ def set_image_dim_ordering(dim_ordering):
 
 
 def image_dim_ordering():
-    """The old name of the image layout: 'th' for channels_first, 'tf' for channels_last."""
+    """The old name of the image layout.
+
+    Returns
+    -------
+    str
+        'th' for channels_first, 'tf' for channels_last.
+
+    Examples
+    --------
+    >>> K.image_dim_ordering()
+    'tf'
+    """
     return "th" if image_data_format() == "channels_first" else "tf"
 
 
@@ -242,6 +311,23 @@ def float_dtype(dtype):
 def get_uid(prefix=""):
     """1, 2, 3 ... for each prefix: identifiers for names.
 
+    Parameters
+    ----------
+    prefix : str, default ""
+        Each has its own count.
+
+    Returns
+    -------
+    int
+        One more than the last time.
+
+    Raises
+    ------
+    UsageError
+        For a prefix that is no string.
+
+    Examples
+    --------
     >>> K.reset_uids()
     >>> K.get_uid("dense"), K.get_uid("dense"), K.get_uid("conv")
     (1, 2, 1)
@@ -280,7 +366,20 @@ def register_reset(reset):
 
 
 def clear_session():
-    """Forget identifiers and the learning phase; variables and functions live on."""
+    """Forget identifiers and the learning phase; variables and functions live on.
+
+    Returns
+    -------
+    None
+        `get_uid` counts from 1 again.
+
+    Examples
+    --------
+    >>> first = K.get_uid("dense")
+    >>> K.clear_session()
+    >>> K.get_uid("dense")
+    1
+    """
     reset_uids()
     for reset in _resets:
         reset()
@@ -342,7 +441,18 @@ def set_num_threads(n):
 
 
 def get_num_threads():
-    """The number of threads large kernels use."""
+    """The number of threads large kernels use.
+
+    Returns
+    -------
+    int
+        At least 1.
+
+    Examples
+    --------
+    >>> K.get_num_threads() >= 1
+    True
+    """
     return _RUNTIME.get_num_threads()
 
 
@@ -365,5 +475,17 @@ def threads_info():
 
 
 def blas_info():
-    """A dict that says which BLAS multiplies matrices and where it was found."""
+    """Which BLAS multiplies matrices and where it was found.
+
+    Returns
+    -------
+    dict
+        'name' of what multiplies large matrices, and 'builtin', the kernels of the runtime's own;
+        texts.
+
+    Examples
+    --------
+    >>> sorted(K.blas_info())
+    ['builtin', 'name']
+    """
     return _RUNTIME.blas_info()

@@ -8,10 +8,27 @@ from .tensor import Tensor
 def check(x, *conditions, message=""):
     """`x`, after all `conditions` were found to hold everywhere (Theano's Assert).
 
-    conditions: bool tensors of any shape; a number counts as true when it is not 0. Where one does
-    not hold, the call of the function raises CheckError, an AssertionError, with `message` and
-    changes no variable.
+    Parameters
+    ----------
+    x : tensor, array or number
+        What is given on.
+    *conditions : tensor
+        Of any shape and dtype bool; a number counts as true when it is not 0.
+    message : str, default ""
+        What the error says.
 
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `x`.
+
+    Raises
+    ------
+    CheckError
+        In a call, where a condition does not hold. It is an AssertionError; no variable changes.
+
+    Examples
+    --------
     >>> x = K.placeholder((None,))
     >>> f = K.function([x], K.check(x, K.all(x > 0), message="x must be positive"))
     >>> f([[1.0, 2.0]])
@@ -53,6 +70,25 @@ def zero_grad(x):
 def grad_clip(x, low, high):
     """`x`; the gradient that comes back to it is limited to [low, high], elementwise.
 
+    Parameters
+    ----------
+    x : tensor
+        Of any shape.
+    low, high : number
+        The limits.
+
+    Returns
+    -------
+    Tensor
+        `x`.
+
+    Raises
+    ------
+    UsageError
+        For a limit that is no number.
+
+    Examples
+    --------
     >>> x = K.variable(3.0)
     >>> float(K.grad(K.grad_clip(x, -1, 1) ** 2, x).eval())
     1.0
@@ -63,6 +99,25 @@ def grad_clip(x, low, high):
 def grad_scale(x, factor):
     """`x`; the gradient that comes back to it is multiplied by the number `factor`.
 
+    Parameters
+    ----------
+    x : tensor
+        Of any shape.
+    factor : number
+        -1 turns the gradient around.
+
+    Returns
+    -------
+    Tensor
+        `x`.
+
+    Raises
+    ------
+    UsageError
+        For a factor that is no number.
+
+    Examples
+    --------
     >>> x = K.variable(3.0)
     >>> float(K.grad(K.grad_scale(x, -1.0) ** 2, x).eval())
     -6.0

@@ -65,18 +65,48 @@ def _flipped(kernel, flip):
 def conv(
     x, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1, groups=1, flip=False
 ):
-    """Convolution over any number of spatial axes.
+    """Convolution over any number of spatial axes, with a kernel that is not flipped unless asked.
 
-    x: (batch, *sizes, channels). kernel: (*kernel sizes, channels / groups, output channels); each
-    of `groups` convolves its own channels to its own output channels. flip: turn the kernel
-    around first (a convolution in the sense of signal processing).
-    strides, dilation_rate: an integer, or one per axis. padding: "valid", "same" (TensorFlow's: an
-    odd row of zeros is at the end), "full", "half" (kernel // 2 on each side), "causal" (all in
-    front), an integer, or per axis one of these or a pair (low, high).
-    Returns (batch, *result sizes, output channels), a size being (size + low + high -
-    (kernel - 1) * dilation - 1) // stride + 1, or with "same" the size over the stride rounded up.
-    ValueError for arguments and shapes that do not fit together.
+    Parameters
+    ----------
+    x : tensor or array
+        (batch, *sizes, channels), or with channels second as `data_format` says.
+    kernel : tensor or array
+        (*kernel sizes, channels / groups, output channels).
+    strides : int or tuple of int, default 1
+        Steps between windows: one for all axes, or one per axis.
+    padding : str, int or tuple, default "valid"
+        "valid", "same" (TensorFlow's: an odd row of zeros is at the end), "full", "half" (kernel //
+        2 on each side), "causal" (all in front), an integer, or per axis one of these or a pair
+        (low, high).
+    data_format : {"channels_last", "channels_first"}, optional
+        image_data_format() by default.
+    dilation_rate : int or tuple of int, default 1
+        Steps between elements of the kernel.
+    groups : int, default 1
+        Each convolves its own channels to its own output channels.
+    flip : bool, default False
+        Turn the kernel around first (a convolution in the sense of signal processing).
 
+    Returns
+    -------
+    Tensor
+        (batch, *result sizes, output channels), or with channels second.
+
+    Raises
+    ------
+    ShapeError
+        Where image and kernel do not fit together.
+    ArgumentError
+        For a padding that does not exist, and strides below 1.
+
+    Notes
+    -----
+    A result size is (size + low + high - (kernel - 1) * dilation - 1) // stride + 1, or with "same"
+    the size over the stride rounded up.
+
+    Examples
+    --------
     >>> x, kernel = K.ones((1, 5, 5, 3)), K.ones((3, 3, 3, 8))
     >>> K.int_shape(K.conv(x, kernel, strides=2, padding=((0, 1), 2)))
     (1, 2, 4, 8)
@@ -99,11 +129,30 @@ def conv_transpose(
 ):
     """The transpose of `conv`, its gradient with respect to x: from results to images.
 
-    x: (batch, *result sizes, output channels of the kernel); kernel, strides, padding and the rest
-    are those of the convolution that is undone. output_shape: the full shape of the result; batch
-    and channels may be None, sizes too, where the smallest image with results of this size is
-    meant ("same": size * stride).
+    Parameters
+    ----------
+    x : tensor or array
+        (batch, *result sizes, output channels of the kernel), or with channels second.
+    kernel : tensor or array
+        That of the convolution that is undone: (*kernel sizes, channels / groups, output channels).
+    output_shape : tuple, optional
+        The full shape of the result; batch and channels may be None, sizes too, where the smallest
+        image with results of this size is meant ("same": size * stride).
+    strides, padding, data_format, dilation_rate, groups, flip : object
+        Those of the convolution that is undone, as in `conv`.
 
+    Returns
+    -------
+    Tensor
+        The images, (batch, *sizes, channels), or with channels second.
+
+    Raises
+    ------
+    ShapeError
+        Where output_shape does not fit `x` and the kernel.
+
+    Examples
+    --------
     >>> K.int_shape(K.conv_transpose(K.ones((1, 3, 3, 8)), K.ones((3, 3, 2, 8)), strides=2))
     (1, 7, 7, 2)
     """
@@ -179,10 +228,35 @@ def _smallest(x, kernel, axis, attrs):
 
 
 def conv1d(x, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1):
-    """1D convolution of (batch, steps, channels) with a kernel (length, channels, filters).
+    """1D convolution with a kernel that is not flipped.
 
-    padding: "valid", "same", or "causal" (no output sees a later step), or as in `conv`.
+    Parameters
+    ----------
+    x : tensor or array
+        (batch, steps, channels), or (batch, channels, steps) as `data_format` says.
+    kernel : tensor or array
+        (length, channels, filters).
+    strides : int, default 1
+        Steps between windows.
+    padding : str, default "valid"
+        "valid", "same", or "causal" (no output sees a later step), or as in `conv`.
+    data_format : {"channels_last", "channels_first"}, optional
+        image_data_format() by default.
+    dilation_rate : int, default 1
+        Steps between elements of the kernel.
 
+    Returns
+    -------
+    Tensor
+        (batch, steps, filters), or with filters second.
+
+    Raises
+    ------
+    ShapeError
+        Where image and kernel do not fit together.
+
+    Examples
+    --------
     >>> x = K.variable(np.arange(4.0).reshape(1, 4, 1))
     >>> K.conv1d(x, K.ones((2, 1, 1)), padding="causal").eval().ravel()
     array([0., 1., 3., 5.], dtype=float32)
@@ -224,9 +298,35 @@ def conv2d(x, kernel, strides=(1, 1), padding="valid", data_format=None, dilatio
 def conv3d(
     x, kernel, strides=(1, 1, 1), padding="valid", data_format=None, dilation_rate=(1, 1, 1)
 ):
-    """3D convolution of (batch, depth, rows, columns, channels) with a kernel (depth, rows,
-    columns, channels, filters). padding: "valid", "same", or as in `conv`.
+    """3D convolution with a kernel that is not flipped.
 
+    Parameters
+    ----------
+    x : tensor or array
+        (batch, depth, rows, columns, channels), or with channels second as `data_format` says.
+    kernel : tensor or array
+        (depth, rows, columns, channels, filters).
+    strides : tuple of int, default (1, 1, 1)
+        Steps between windows.
+    padding : str, default "valid"
+        "valid", "same", or as in `conv`.
+    data_format : {"channels_last", "channels_first"}, optional
+        image_data_format() by default.
+    dilation_rate : tuple of int, default (1, 1, 1)
+        Steps between elements of the kernel.
+
+    Returns
+    -------
+    Tensor
+        (batch, depth, rows, columns, filters), or with filters second.
+
+    Raises
+    ------
+    ShapeError
+        Where image and kernel do not fit together.
+
+    Examples
+    --------
     >>> K.int_shape(K.conv3d(K.ones((1, 4, 5, 6, 2)), K.ones((3, 3, 3, 2, 7))))
     (1, 2, 3, 4, 7)
     """
@@ -242,12 +342,38 @@ def _keras(n, what, x, kernel, strides, padding, data_format, dilation_rate):
 def conv2d_transpose(
     x, kernel, output_shape, strides=(1, 1), padding="valid", data_format=None, dilation_rate=(1, 1)
 ):
-    """The transpose of conv2d (called deconvolution): up from (batch, rows, columns, filters).
+    """The transpose of conv2d (called deconvolution): up from results to images.
 
-    kernel: (rows, columns, output channels, channels of x). output_shape: the whole shape of the
-    result, ints, None or scalar tensors, or a tensor of 4 ints. ValueError where no convolution
-    of such an image would give the shape of x.
+    Parameters
+    ----------
+    x : tensor or array
+        (batch, rows, columns, filters), or with filters second as `data_format` says.
+    kernel : tensor or array
+        (rows, columns, output channels, channels of x).
+    output_shape : tuple of int, None and Tensor, or Tensor
+        The whole shape of the result: ints, None or scalar tensors, or a tensor of 4 ints.
+    strides : tuple of int, default (1, 1)
+        Those of the convolution that is undone.
+    padding : str, default "valid"
+        "valid", "same", or as in `conv`.
+    data_format : {"channels_last", "channels_first"}, optional
+        image_data_format() by default.
+    dilation_rate : tuple of int, default (1, 1)
+        Steps between elements of the kernel.
 
+    Returns
+    -------
+    Tensor
+        Of shape `output_shape`.
+
+    Raises
+    ------
+    ShapeError
+        Where no convolution of such an image would give the shape of `x`, and for another number of
+        sizes than 4.
+
+    Examples
+    --------
     >>> x, kernel = K.ones((1, 2, 2, 3)), K.ones((3, 3, 5, 3))
     >>> K.int_shape(K.conv2d_transpose(x, kernel, (1, 4, 4, 5), (2, 2), "same"))
     (1, 4, 4, 5)
@@ -257,8 +383,35 @@ def conv2d_transpose(
 
 
 def conv3d_transpose(x, kernel, output_shape, strides=(1, 1, 1), padding="valid", data_format=None):
-    """The transpose of conv3d; arguments as for `conv2d_transpose`, with one axis more.
+    """The transpose of conv3d; as `conv2d_transpose`, with one axis more.
 
+    Parameters
+    ----------
+    x : tensor or array
+        (batch, depth, rows, columns, filters), or with filters second as `data_format` says.
+    kernel : tensor or array
+        (depth, rows, columns, output channels, channels of x).
+    output_shape : tuple of int, None and Tensor, or Tensor
+        The whole shape of the result: ints, None or scalar tensors, or a tensor of 5 ints.
+    strides : tuple of int, default (1, 1, 1)
+        Those of the convolution that is undone.
+    padding : str, default "valid"
+        "valid", "same", or as in `conv`.
+    data_format : {"channels_last", "channels_first"}, optional
+        image_data_format() by default.
+
+    Returns
+    -------
+    Tensor
+        Of shape `output_shape`.
+
+    Raises
+    ------
+    ShapeError
+        Where no convolution of such an image would give the shape of `x`.
+
+    Examples
+    --------
     >>> x, kernel = K.ones((1, 2, 2, 2, 3)), K.ones((2, 2, 2, 5, 3))
     >>> K.int_shape(K.conv3d_transpose(x, kernel, (1, 3, 3, 3, 5)))
     (1, 3, 3, 3, 5)
@@ -307,9 +460,36 @@ def _separable(n, what, x, depthwise, pointwise, strides, padding, data_format, 
 def depthwise_conv2d(
     x, depthwise_kernel, strides=(1, 1), padding="valid", data_format=None, dilation_rate=(1, 1)
 ):
-    """Each channel convolved with kernels of its own: a kernel (rows, columns, channels,
-    multiplier) gives channels * multiplier channels, those of one input channel together.
+    """Each channel convolved with kernels of its own.
 
+    Parameters
+    ----------
+    x : tensor or array
+        (batch, rows, columns, channels), or (batch, channels, rows, columns) as `data_format` says.
+    depthwise_kernel : tensor or array
+        (rows, columns, channels, multiplier).
+    strides : tuple of int, default (1, 1)
+        Steps between windows.
+    padding : str, default "valid"
+        "valid", "same", or as in `conv`.
+    data_format : {"channels_last", "channels_first"}, optional
+        image_data_format() by default.
+    dilation_rate : tuple of int, default (1, 1)
+        Steps between elements of the kernel.
+
+    Returns
+    -------
+    Tensor
+        (batch, rows, columns, channels * multiplier), or with channels second; those of one input
+        channel are together.
+
+    Raises
+    ------
+    ShapeError
+        Where image and kernel do not fit together.
+
+    Examples
+    --------
     >>> K.int_shape(K.depthwise_conv2d(K.ones((1, 5, 5, 3)), K.ones((3, 3, 3, 2))))
     (1, 3, 3, 6)
     """

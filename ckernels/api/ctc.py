@@ -24,10 +24,27 @@ def _rows():
 
 
 def ctc_label_dense_to_sparse(labels, label_lengths):
-    """The first label_lengths[i] labels of each row of `labels`, as a sparse tensor of its shape.
+    """The first label_lengths[i] labels of each row of `labels`, as a sparse tensor.
 
-    labels: (samples, length), label_lengths: (samples,) or (samples, 1). Labels 0 are stored too.
+    Parameters
+    ----------
+    labels : tensor or array
+        (samples, length). Labels 0 are stored too.
+    label_lengths : tensor or array
+        (samples,) or (samples, 1).
 
+    Returns
+    -------
+    SparseTensor
+        Of the shape of `labels`.
+
+    Raises
+    ------
+    ShapeError
+        For labels that are no matrix.
+
+    Examples
+    --------
     >>> import scipy.sparse
     >>> s = K.ctc_label_dense_to_sparse(np.array([[3, 0], [1, 9]]), np.array([2, 1]))
     >>> s.eval().nnz, s.eval().toarray().tolist()
@@ -51,19 +68,43 @@ def _inside(x, lengths):
 
 
 def ctc_batch_cost(y_true, y_pred, input_length, label_length):
-    """The CTC loss of each sample, shape (samples, 1).
+    """The CTC loss of each sample. Differentiable once, by y_pred.
 
-    y_true        labels (samples, max_label_length), classes from 0 to classes - 2; what is beyond
-                  label_length is not read
-    y_pred        probabilities (samples, steps, classes), as from a softmax; the last class is the
-                  blank. epsilon() is added to them, as in Keras, and they are divided by their sum
-    input_length  (samples, 1) or (samples,): time steps of each sample that count
-    label_length  (samples, 1) or (samples,): labels of each sample, 0 for an empty sequence
+    Parameters
+    ----------
+    y_true : tensor or array
+        Labels (samples, max_label_length), classes from 0 to classes - 2; what is beyond
+        label_length is not read.
+    y_pred : tensor or array
+        Probabilities (samples, steps, classes), as from a softmax; the last class is the blank.
+        epsilon() is added to them, as in Keras, and they are divided by their sum.
+    input_length : tensor or array
+        (samples, 1) or (samples,): time steps of each sample that count.
+    label_length : tensor or array
+        (samples, 1) or (samples,): labels of each sample, 0 for an empty sequence.
 
-    When the function runs: IndexError for a label that is no class or is the blank, ValueError for
-    lengths beyond the arrays and for labels that need more steps than input_length, naming the
-    sample. Differentiable once, by y_pred. (Graves et al., ICML 2006; Keras 2 backend.)
+    Returns
+    -------
+    Tensor
+        Of shape (samples, 1).
 
+    Raises
+    ------
+    IndexOutOfBounds
+        In a call, for a label that is no class or is the blank, naming the sample. It is an
+        IndexError.
+    ArgumentError
+        In a call, for lengths beyond the arrays and for labels that need more steps than
+        input_length, naming the sample. It is a ValueError.
+    ShapeError
+        For labels that are no matrix.
+
+    Notes
+    -----
+    The loss is that of A. Graves et al., ICML 2006, and of the backend of Keras 2.
+
+    Examples
+    --------
     >>> p = np.array([[[0.5, 0.5], [0.5, 0.5]]])
     >>> K.ctc_batch_cost(np.array([[0]]), p, np.array([[2]]), np.array([[1]])).eval().round(4)
     array([[0.2877]])
@@ -85,15 +126,35 @@ def batch_cost(y_true, y_pred, input_length, label_length, ends=False):
 
 
 def ctc(activations, labels, input_lengths):
-    """The CTC loss of each sample, shape (samples,), as Theano's tensor.nnet.ctc.ctc.
+    """The CTC loss of each sample, as Theano's tensor.nnet.ctc.ctc.
 
-    activations    logits (steps, samples, classes): the softmax is part of the loss; the blank is
-                   class 0
-    labels         (samples, max_label_length), classes from 1; negative ones are left out
-    input_lengths  (samples,): time steps of each sample that count
+    Parameters
+    ----------
+    activations : tensor or array
+        Logits (steps, samples, classes): the softmax is part of the loss; the blank is class 0.
+    labels : tensor or array
+        (samples, max_label_length), classes from 1; negative ones are left out.
+    input_lengths : tensor or array
+        (samples,): time steps of each sample that count.
 
-    Raises when the function runs what `ctc_batch_cost` raises.
+    Returns
+    -------
+    Tensor
+        Of shape (samples,).
 
+    Raises
+    ------
+    ShapeError
+        Where activations do not have three dimensions, or labels two.
+    IndexOutOfBounds, ArgumentError
+        In a call, what `ctc_batch_cost` raises.
+
+    Notes
+    -----
+    The loss is that of A. Graves et al., ICML 2006.
+
+    Examples
+    --------
     >>> x = np.zeros((2, 1, 2))
     >>> K.ctc(x, np.array([[1, -1]]), np.array([2])).eval().round(4)
     array([0.2877])
@@ -116,16 +177,39 @@ def ctc(activations, labels, input_lengths):
 def ctc_decode(y_pred, input_length, greedy=True, beam_width=100, top_paths=1):
     """The most probable label sequences: ([sequences, ...], scores).
 
-    y_pred        probabilities (samples, steps, classes); the last class is the blank
-    input_length  (samples,) or (samples, 1)
-    greedy        the best class at each step, repeats merged and blanks dropped: a list of one
-                  int64 tensor, and minus the sum of the logs of the best classes, (samples, 1)
-    otherwise     a search that keeps the `beam_width` most probable prefixes: a list of `top_paths`
-                  tensors, best first, and the log probabilities, (samples, top_paths)
+    Parameters
+    ----------
+    y_pred : tensor or array
+        Probabilities (samples, steps, classes); the last class is the blank. epsilon() is added to
+        them.
+    input_length : tensor or array
+        (samples,) or (samples, 1).
+    greedy : bool, default True
+        The best class at each step, repeats merged and blanks dropped; otherwise a search that
+        keeps the most probable prefixes.
+    beam_width : int, default 100
+        How many prefixes the search keeps.
+    top_paths : int, default 1
+        How many sequences of the search are given, best first.
 
-    Sequences are (samples, longest), padded with -1. A path that does not exist (fewer prefixes
-    than top_paths) is all -1 and has the log probability -inf. epsilon() is added to y_pred.
+    Returns
+    -------
+    sequences : list of Tensor
+        int64, (samples, longest), padded with -1: one where greedy, else `top_paths`. A path that
+        does not exist (fewer prefixes than top_paths) is all -1.
+    scores : Tensor
+        Where greedy minus the sum of the logs of the best classes, (samples, 1); else the log
+        probabilities, (samples, top_paths), -inf for a path that does not exist.
 
+    Raises
+    ------
+    ShapeError
+        Where y_pred does not have three dimensions.
+    ArgumentError
+        For a search without 1 <= top_paths <= beam_width.
+
+    Examples
+    --------
     >>> p = np.array([[[0.1, 0.8, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]])
     >>> (best,), score = K.ctc_decode(p, np.array([3]))
     >>> best.eval(), score.eval().round(3)

@@ -10,8 +10,27 @@ from .tensor import Tensor
 
 
 def cholesky(x):
-    """The lower triangular L with L . L^T = x, for symmetric positive definite `x`.
+    """The lower triangular L with L . L^T = x.
 
+    Parameters
+    ----------
+    x : tensor or array
+        (..., n, n), symmetric and positive definite; integers are computed in float64.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
+    Raises
+    ------
+    ShapeError
+        Where the matrices are not square.
+    LinAlgError
+        In a call, NumPy's, where one is not positive definite.
+
+    Examples
+    --------
     >>> K.cholesky(np.array([[4.0, 2.0], [2.0, 5.0]])).eval()
     array([[2., 0.],
            [1., 2.]])
@@ -58,12 +77,35 @@ def qr(x, mode="reduced"):
 
 
 def eigh(x, lower=True):
-    """(w, v): rising eigenvalues and orthonormal eigenvectors (columns) of symmetric matrices.
+    """(w, v): rising eigenvalues and orthonormal eigenvectors of symmetric matrices.
 
-    Only one triangle is read. A cost that is a function of `x` itself, whichever signs and bases
-    of equal eigenvalues are found, has its gradient at equal eigenvalues too; second derivatives
-    need different ones (they are NaN there).
+    Parameters
+    ----------
+    x : tensor or array
+        (..., n, n), symmetric. Only one triangle is read.
+    lower : bool, default True
+        Whether that is the lower one.
 
+    Returns
+    -------
+    w : Tensor
+        (..., n).
+    v : Tensor
+        (..., n, n); the eigenvectors are the columns.
+
+    Raises
+    ------
+    ShapeError
+        Where the matrices are not square.
+
+    Notes
+    -----
+    A cost that is a function of `x` itself, whichever signs and bases of equal eigenvalues are
+    found, has its gradient at equal eigenvalues too; second derivatives need different ones (they
+    are NaN there).
+
+    Examples
+    --------
     >>> w, v = K.eigh(np.array([[2.0, 0.0], [1.0, 2.0]]))
     >>> w.eval()
     array([1., 3.])
@@ -74,10 +116,33 @@ def eigh(x, lower=True):
 def eigvalsh(x, b=None, lower=True):
     """The rising eigenvalues w of symmetric matrices, or of the pair: x . v = w b . v.
 
-    b: symmetric and positive definite. Only one triangle of each is read.
+    Parameters
+    ----------
+    x : tensor or array
+        (..., n, n), symmetric.
+    b : tensor or array, optional
+        (..., n, n), symmetric and positive definite; the identity by default.
+    lower : bool, default True
+        Only one triangle of each is read: the lower or the upper one.
 
+    Returns
+    -------
+    Tensor
+        (..., n).
+
+    Raises
+    ------
+    ShapeError
+        Where the matrices are not square.
+    LinAlgError
+        In a call, NumPy's, where `b` is not positive definite.
+
+    Examples
+    --------
     >>> K.eigvalsh(np.array([[2.0, 0.0], [1.0, 2.0]])).eval()
     array([1., 3.])
+    >>> K.eigvalsh(np.eye(2) * 4.0, np.eye(2) * 2.0).eval()
+    array([2., 2.])
     """
     x = _lower(x, lower)
     if b is not None:
@@ -88,11 +153,33 @@ def eigvalsh(x, b=None, lower=True):
 
 
 def eig(x):
-    """(w, v): eigenvalues, in no order, and eigenvectors (columns) of square matrices.
+    """(w, v): eigenvalues, in no order, and eigenvectors of square matrices.
 
-    Both are complex, also where all are real; neither has a gradient (that of symmetric matrices,
-    `eigh`, has one).
+    Parameters
+    ----------
+    x : tensor or array
+        (..., n, n); integers are computed in float64.
 
+    Returns
+    -------
+    w : Tensor
+        (..., n), complex, also where all are real.
+    v : Tensor
+        (..., n, n), complex; the eigenvectors are the columns.
+
+    Raises
+    ------
+    ShapeError
+        Where the matrices are not square.
+    LinearAlgebraError
+        In a call, where an element is NaN or inf.
+
+    Notes
+    -----
+    Neither has a gradient (that of symmetric matrices, `eigh`, has one).
+
+    Examples
+    --------
     >>> w, v = K.eig(np.array([[0.0, 1.0], [-1.0, 0.0]]))
     >>> K.imag(w).eval()
     array([ 1., -1.])
@@ -174,6 +261,27 @@ def solve_triangular(a, b, lower=False, trans=False, unit_diagonal=False):
 def cho_solve(c, b, lower=True):
     """The x with a . x = b, given the Cholesky factor `c` of a: a = c . c^T (lower) or c^T . c.
 
+    Parameters
+    ----------
+    c : tensor or array
+        (..., n, n), as from `cholesky`.
+    b : tensor or array
+        (n,), or (..., n, k).
+    lower : bool, default True
+        Whether `c` is the lower triangle.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `b`.
+
+    Raises
+    ------
+    ShapeError
+        Where `c` and `b` do not fit together.
+
+    Examples
+    --------
     >>> c = K.cholesky(np.array([[4.0, 2.0], [2.0, 5.0]]))
     >>> K.cho_solve(c, np.array([6.0, 7.0])).eval()
     array([1., 1.])
@@ -290,6 +398,27 @@ def tensorinv(x, ind=2):
 def expm(x):
     """The exponential of square matrices.
 
+    Parameters
+    ----------
+    x : tensor or array
+        (..., n, n); integers are computed in float64.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
+    Raises
+    ------
+    ShapeError
+        Where the matrices are not square.
+
+    Notes
+    -----
+    It is the sum of x^k / k! over k = 0, 1, ...: products of matrices, not of elements.
+
+    Examples
+    --------
     >>> K.expm(np.array([[0.0, 1.0], [0.0, 0.0]])).eval()
     array([[1., 1.],
            [0., 1.]])

@@ -43,9 +43,32 @@ def rfft(x, ndim=1, norm=None):
 def irfft(x, ndim=1, norm=None, is_odd=False):
     """The real tensor of a spectrum as `rfft` makes it, over `ndim` axes.
 
-    is_odd: whether the last axis of the result has an odd size. norm: None divides by the number
-    of elements, "ortho" by its root, "no_norm" not at all.
+    Parameters
+    ----------
+    x : tensor or array
+        (..., 2): in the last axis the real and the imaginary part; of the last size of the result
+        only the frequencies from 0 to half of it.
+    ndim : int, default 1
+        How many axes.
+    norm : {None, "ortho", "no_norm"}, optional
+        None divides by the number of elements, "ortho" by its root, "no_norm" not at all.
+    is_odd : bool, default False
+        Whether the last axis of the result has an odd size.
 
+    Returns
+    -------
+    Tensor
+        Real, without the axis of the pairs.
+
+    Raises
+    ------
+    ShapeError
+        For more axes than there are.
+    ArgumentError
+        For another norm.
+
+    Examples
+    --------
     >>> K.irfft(K.rfft(np.array([1.0, 2.0, 3.0])), is_odd=True).eval().round(6)
     array([1., 2., 3.])
     """

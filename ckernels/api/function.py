@@ -79,7 +79,26 @@ class In:
 
 
 class Out:
-    """An output with options. borrow is accepted and not needed: results are fresh arrays."""
+    """An output of a function, with options.
+
+    Parameters
+    ----------
+    variable : Tensor
+        What is computed.
+    borrow : bool, default False
+        Accepted and not needed: results are fresh arrays.
+
+    Raises
+    ------
+    DTypeError
+        Where `variable` is no tensor.
+
+    Examples
+    --------
+    >>> x = K.placeholder((None,))
+    >>> K.function([x], K.Out(x * 2, borrow=True))(np.array([1.0, 2.0]))
+    array([2., 4.], dtype=float32)
+    """
 
     def __init__(self, variable, borrow=False):
         self.variable, self.borrow = need_tensor(variable, "the variable of Out"), borrow

@@ -213,8 +213,31 @@ def _word(disconnected):
 
 
 def Rop(f, wrt, eval_points):  # noqa: N802
-    """The Jacobian of `f` times `eval_points` (shaped like `wrt`); shaped like `f`.
+    """The Jacobian of `f`, which is not built, times `eval_points`.
 
+    Parameters
+    ----------
+    f : Tensor or list of Tensor
+        What is differentiated.
+    wrt : Tensor or list of Tensor
+        What it is differentiated with respect to.
+    eval_points : tensor or array, or list of them
+        One for each of `wrt`, of the shape of that.
+
+    Returns
+    -------
+    Tensor or list of Tensor
+        Of the shape of `f`; zeros where `f` does not depend on `wrt`.
+
+    Raises
+    ------
+    ShapeError
+        Where a point does not have the shape of its tensor.
+    ArgumentError
+        Where there are more or fewer points than tensors.
+
+    Examples
+    --------
     >>> v = K.variable([1.0, 2.0])
     >>> K.Rop(v ** 2, v, np.array([1, 0], "float32")).eval()
     array([2., 0.], dtype=float32)
@@ -224,8 +247,33 @@ def Rop(f, wrt, eval_points):  # noqa: N802
 
 
 def Lop(f, wrt, eval_points):  # noqa: N802
-    """`eval_points`, which have the shapes of `f`, times the Jacobian; of the shapes of `wrt`.
+    """`eval_points` times the Jacobian of `f`, which is not built.
 
+    Parameters
+    ----------
+    f : Tensor or list of Tensor
+        What is differentiated.
+    wrt : Tensor or list of Tensor
+        What it is differentiated with respect to.
+    eval_points : tensor or array, or list of them
+        One for each of `f`, of the shape of that.
+
+    Returns
+    -------
+    Tensor or list of Tensor
+        Of the shape of `wrt`; a list where `wrt` is one.
+
+    Raises
+    ------
+    ShapeError
+        Where a point does not have the shape of its tensor.
+    DisconnectedError
+        Where `f` does not depend on one of `wrt`.
+    ArgumentError
+        Where there are more or fewer points than tensors.
+
+    Examples
+    --------
     >>> v = K.variable([1.0, 2.0])
     >>> K.Lop(v ** 2, v, np.array([1, 0], "float32")).eval()
     array([2., 0.], dtype=float32)
@@ -279,14 +327,33 @@ def checkpoint(function):
     """`function` of tensors, such that gradients through it compute again what it computes.
 
     Of a call, only the arguments and the results are kept for the way back; what lies between costs
-    no memory and is computed a second time. A chain of n layers in segments of sqrt(n), each in a
-    checkpoint, needs memory for 2 sqrt(n) layers instead of n, for one more run of the layers.
+    no memory and is computed a second time.
 
-    function: takes tensors (and whatever else), gives a tensor, or a list or tuple of them: each
-    result is recomputed separately. Tensors it captures from outside are not computed again; a
-    gradient with respect to a tensor that it makes is not connected. Random draws
-    inside are the same both times.
+    Parameters
+    ----------
+    function : callable
+        Takes tensors (and whatever else), gives a tensor, or a list or tuple of them: each result
+        is recomputed separately. Tensors it captures from outside are not computed again; a
+        gradient with respect to a tensor that it makes is not connected. Random draws inside are
+        the same both times.
 
+    Returns
+    -------
+    callable
+        Of the arguments of `function`, with its results.
+
+    Raises
+    ------
+    UsageError
+        Where `function` is none.
+
+    Notes
+    -----
+    A chain of n layers in segments of sqrt(n), each in a checkpoint, needs memory for 2 sqrt(n)
+    layers instead of n, for one more run of the layers (T. Chen et al., arXiv 1604.06174).
+
+    Examples
+    --------
     >>> x = K.variable([0.5, 1.0])
     >>> block = K.checkpoint(lambda t: K.tanh(K.tanh(t) * 2.0))
     >>> K.gradients(K.sum(block(x)), [x])[0].eval().round(4)

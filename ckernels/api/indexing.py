@@ -151,6 +151,27 @@ def inc_subtensor(x, y):
 
     Positions that occur more than once are added to each time.
 
+    Parameters
+    ----------
+    x : Tensor
+        The result of indexing.
+    y : tensor, array or number
+        Of a shape that broadcasts to that of `x`.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of a.
+
+    Raises
+    ------
+    DTypeError
+        Where `x` is no result of indexing, and where the dtype of `y` does not fit that of a.
+    ShapeError
+        Where the shape of `y` does not fit.
+
+    Examples
+    --------
     >>> x = K.zeros((3,))
     >>> K.inc_subtensor(x[[0, 0, 2]], 1).eval()
     array([2., 0., 1.], dtype=float32)
@@ -198,8 +219,20 @@ def nonzero(x):
 
 
 def flatnonzero(x):
-    """The indices of the elements of the flattened `x` that are not zero, int64.
+    """The indices of the elements of the flattened `x` that are not zero.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape.
+
+    Returns
+    -------
+    Tensor
+        A vector, int64; its length is known only in a call.
+
+    Examples
+    --------
     >>> K.flatnonzero(K.constant([[0, 1], [1, 0]])).eval()
     array([1, 2])
     """
@@ -246,9 +279,31 @@ def take_along_axis(x, indices, axis):
 def choose(index, choices, mode="raise"):
     """At each place the element of choices[index[place]]; all of them broadcast.
 
-    choices: tensors, or one tensor whose first axis counts them. mode: an index out of range
-    raises CheckError ("raise"), wraps around ("wrap") or is limited to the ends ("clip").
+    Parameters
+    ----------
+    index : tensor or array
+        Of integers.
+    choices : list of tensors, or tensor
+        Tensors, or one tensor whose first axis counts them.
+    mode : {"raise", "wrap", "clip"}, default "raise"
+        An index out of range raises, wraps around or is limited to the ends.
 
+    Returns
+    -------
+    Tensor
+        Of the shape that index and choices broadcast to.
+
+    Raises
+    ------
+    CheckError
+        In a call, with mode="raise", where an index is out of range.
+    DTypeError
+        Where the index is not of integers.
+    ArgumentError
+        For another mode.
+
+    Examples
+    --------
     >>> K.choose(np.array([1, 0]), [np.array([1, 2]), np.array([10, 20])]).eval()
     array([10,  2])
     """
@@ -260,10 +315,31 @@ def choose(index, choices, mode="raise"):
 
 
 def compress(condition, x, axis=None):
-    """The slices of `x` along `axis` (None: the elements) where the vector `condition` is not 0.
+    """The slices of `x` along `axis` where the vector `condition` is not 0.
 
-    The length is known only in a call.
+    Parameters
+    ----------
+    condition : tensor or array
+        A vector, at most as long as the axis.
+    x : tensor or array
+        Of any shape.
+    axis : int, optional
+        None: the elements of the flattened `x`.
 
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`, or a vector; the length of this axis is known only in a call.
+
+    Raises
+    ------
+    ShapeError
+        Where the condition is no vector, and for an axis that does not exist.
+    IndexOutOfBounds
+        In a call, where the condition holds beyond the end of the axis.
+
+    Examples
+    --------
     >>> K.compress(K.constant([0, 1]), K.constant([[1.0, 2.0], [3.0, 4.0]]), axis=1).eval()
     array([[2.],
            [4.]], dtype=float32)

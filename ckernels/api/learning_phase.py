@@ -128,9 +128,33 @@ def switch(condition, then_expression, else_expression):
 def ifelse(condition, then_expression, else_expression):
     """`then_expression` if the scalar `condition` is not zero, else `else_expression`.
 
-    Tensors, callables that return one, or lists of tensors; both sides have one dtype and one
-    shape. What only the other side needs is not computed. Source: Theano's ifelse.
+    What only the other side needs is not computed.
 
+    Parameters
+    ----------
+    condition : tensor or number
+        A scalar.
+    then_expression, else_expression : tensor, callable, or list of tensors
+        Tensors, callables that return one, or lists of tensors; both sides have one shape.
+
+    Returns
+    -------
+    Tensor or list of Tensor
+        A list where a side is one. Where the dtypes differ, of that which both promote to.
+
+    Raises
+    ------
+    ShapeError
+        Where the condition is no scalar, and where the sides have two shapes.
+    ArgumentError
+        For lists of two lengths.
+
+    Notes
+    -----
+    The semantics are those of Theano's ifelse.
+
+    Examples
+    --------
     >>> x = K.placeholder((), name="x")
     >>> f = K.function([x], K.ifelse(x > 0, K.log(x), x - 1))
     >>> f(1.0), f(-1.0)
@@ -168,11 +192,28 @@ def _lazy(expression):
 
 
 def in_train_phase(x, alt, training=None):
-    """`x` when training, else `alt` (tensors, or callables that return one).
+    """`x` when training, else `alt`.
 
-    training: None for the learning phase, or a Python bool, an int, a scalar tensor. The result is
-    marked with `_uses_learning_phase` where it depends on the phase.
+    Parameters
+    ----------
+    x, alt : tensor, or callable
+        Callables return a tensor.
+    training : bool, int or Tensor, optional
+        A scalar; None: the learning phase.
 
+    Returns
+    -------
+    Tensor
+        Marked with `_uses_learning_phase` where it depends on the phase. With a Python bool or int,
+        the chosen side itself.
+
+    Raises
+    ------
+    ShapeError
+        Where the sides do not broadcast and the phase is a tensor.
+
+    Examples
+    --------
     >>> K.in_train_phase(K.constant(1.0), K.constant(2.0), training=True).eval()
     array(1., dtype=float32)
     """
@@ -190,6 +231,20 @@ def in_train_phase(x, alt, training=None):
 def in_test_phase(x, alt, training=None):
     """`x` when testing, else `alt`: the mirror of `in_train_phase`.
 
+    Parameters
+    ----------
+    x, alt : tensor, or callable
+        Callables return a tensor.
+    training : bool, int or Tensor, optional
+        A scalar; None: the learning phase.
+
+    Returns
+    -------
+    Tensor
+        Marked with `_uses_learning_phase` where it depends on the phase.
+
+    Examples
+    --------
     >>> K.in_test_phase(K.constant(1.0), K.constant(2.0), training=True).eval()
     array(2., dtype=float32)
     """

@@ -74,10 +74,29 @@ def matmul(x, y):
 def batch_dot(x, y, axes=None):
     """Dot products within each sample of a batch, over one axis of `x` and one of `y`.
 
-    axes: the two axes (or one int for both), not 0; by default the last of `x` and the last but
-    one of `y` (its last when it has two). The shape is that of `x` less its axis, and of `y` less
-    its axis and batch; one dimension becomes (batch, 1).
+    Parameters
+    ----------
+    x, y : tensor or array
+        Of shapes (batch, ...), two dimensions at least.
+    axes : int or pair of int, optional
+        The two axes, or one for both, not 0; by default the last of `x` and the last but one of `y`
+        (its last when it has two).
 
+    Returns
+    -------
+    Tensor
+        Of the shape of `x` less its axis, and of `y` less its axis and batch; one dimension becomes
+        (batch, 1).
+
+    Raises
+    ------
+    ShapeError
+        Where the two axes differ in size, for axis 0, and for tensors of fewer than two dimensions.
+    ArgumentError
+        For other than one or two axes.
+
+    Examples
+    --------
     >>> K.int_shape(K.batch_dot(K.zeros((32, 20)), K.zeros((32, 30, 20)), axes=(1, 2)))
     (32, 30)
     """
@@ -162,6 +181,23 @@ def kron(x, y):
 def diag(x):
     """The diagonal of a matrix, or the diagonal matrix of a vector.
 
+    Parameters
+    ----------
+    x : tensor or array
+        A matrix or a vector.
+
+    Returns
+    -------
+    Tensor
+        A vector or a matrix.
+
+    Raises
+    ------
+    ShapeError
+        For another number of dimensions.
+
+    Examples
+    --------
     >>> K.diag(np.array([1, 2])).eval()
     array([[1, 0],
            [0, 2]])
@@ -172,6 +208,27 @@ def diag(x):
 def fill_diagonal(x, val):
     """The matrix `x` with the scalar `val` on its diagonal.
 
+    Parameters
+    ----------
+    x : tensor or array
+        A matrix, or a tensor whose axes are all of one size.
+    val : number or tensor
+        A scalar.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `x`.
+
+    Raises
+    ------
+    ShapeError
+        For another shape of `x`.
+    DTypeError
+        Where `val` is no scalar, or of a dtype that does not fit that of `x`.
+
+    Examples
+    --------
     >>> K.fill_diagonal(np.ones((2, 2)), 5).eval()
     array([[5., 1.],
            [1., 5.]])
@@ -262,8 +319,27 @@ def solve(a, b, assume_a="gen", lower=False, trans=False):
 
 
 def inverse(x):
-    """The inverse of a square matrix.
+    """The inverse of square matrices.
 
+    Parameters
+    ----------
+    x : tensor or array
+        (..., n, n).
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
+    Raises
+    ------
+    ShapeError
+        Where the matrices are not square.
+    LinAlgError
+        In a call, NumPy's, where one is singular.
+
+    Examples
+    --------
     >>> K.inverse(np.array([[2.0, 0.0], [0.0, 4.0]])).eval()
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
@@ -272,8 +348,25 @@ def inverse(x):
 
 
 def det(x):
-    """The determinant of a square matrix.
+    """The determinant of square matrices.
 
+    Parameters
+    ----------
+    x : tensor or array
+        (..., n, n); integers are computed in float64.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x` without its last two axes.
+
+    Raises
+    ------
+    ShapeError
+        Where the matrices are not square.
+
+    Examples
+    --------
     >>> K.det(np.array([[2.0, 0.0], [0.0, 4.0]])).eval()
     array(8.)
     """

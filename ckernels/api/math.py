@@ -148,10 +148,31 @@ def pow(x, a):
 
 
 def clip(x, min_value, max_value):
-    """`x` limited to [min_value, max_value]; None is no limit.
+    """`x` limited to [min_value, max_value].
 
+    Parameters
+    ----------
+    x : tensor, array or number
+        Of any shape.
+    min_value, max_value : tensor, array, number or None
+        The limits, which broadcast with `x`; None is no limit.
+
+    Returns
+    -------
+    Tensor
+        Of the shape that all broadcast to.
+
+    Raises
+    ------
+    ShapeError
+        Where the shapes do not broadcast.
+
+    Notes
+    -----
     An upper limit below the lower one is raised to it (Keras).
 
+    Examples
+    --------
     >>> K.clip(np.array([-2.0, 0.5, 2.0]), -1, 1).eval()
     array([-1. ,  0.5,  1. ])
     """
@@ -185,8 +206,31 @@ def where(condition, x, y):
 
 
 def allclose(x, y, rtol=1e-05, atol=1e-08):
-    """Whether all elements satisfy |x - y| <= atol + rtol * |y|: a bool scalar.
+    """Whether all elements satisfy |x - y| <= atol + rtol * |y|.
 
+    Parameters
+    ----------
+    x, y : tensor, array or number
+        Of shapes that broadcast.
+    rtol, atol : number, default 1e-05 and 1e-08
+        The relative and the absolute tolerance.
+
+    Returns
+    -------
+    Tensor
+        A bool scalar.
+
+    Raises
+    ------
+    ShapeError
+        Where the shapes do not broadcast.
+
+    Notes
+    -----
+    The formula is that of numpy.allclose.
+
+    Examples
+    --------
     >>> K.allclose(np.array([1.0]), np.array([1.0 + 1e-9])).eval()
     array(True)
     """
@@ -323,6 +367,25 @@ def argmin(x, axis=-1):
 def cumsum(x, axis=0):
     """Running sum along `axis`.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of at least one dimension.
+    axis : int, default 0
+        Along which to add; None: `x` is flattened first.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`; bool and narrow integers become int64, unsigned ones uint64.
+
+    Raises
+    ------
+    ShapeError
+        For an axis that does not exist.
+
+    Examples
+    --------
     >>> K.cumsum(np.array([1, 2, 3])).eval()
     array([1, 3, 6])
     """
@@ -332,6 +395,25 @@ def cumsum(x, axis=0):
 def cumprod(x, axis=0):
     """Running product along `axis`.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of at least one dimension.
+    axis : int, default 0
+        Along which to multiply; None: `x` is flattened first.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`; bool and narrow integers become int64, unsigned ones uint64.
+
+    Raises
+    ------
+    ShapeError
+        For an axis that does not exist.
+
+    Examples
+    --------
     >>> K.cumprod(np.array([1, 2, 3])).eval()
     array([1, 2, 6])
     """

@@ -104,6 +104,27 @@ def tri(n, m=None, k=0, dtype=None):
 def diagonal(x, offset=0, axis1=0, axis2=1):
     """The elements with index (i, i + offset) in two axes, as a last axis in their place.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of at least two dimensions.
+    offset : int, default 0
+        Above the main diagonal; negative: below.
+    axis1, axis2 : int, default 0 and 1
+        The two axes, which are different.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x` without them, and the length of the diagonal at the end.
+
+    Raises
+    ------
+    ShapeError
+        For fewer than two dimensions, and where both axes are the same.
+
+    Examples
+    --------
     >>> K.diagonal(np.array([[1, 2], [3, 4]]), 1).eval()
     array([2])
     """
@@ -143,6 +164,29 @@ def trace(x, offset=0, axis1=0, axis2=1):
 def fill_diagonal_offset(x, val, offset):
     """The matrix `x` with the scalar `val` on the diagonal of the elements (i, i + offset).
 
+    Parameters
+    ----------
+    x : tensor or array
+        A matrix.
+    val : number or tensor
+        A scalar.
+    offset : int
+        Above the main diagonal; negative: below.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `x`; equal to `x` where there is no such element.
+
+    Raises
+    ------
+    ShapeError
+        Where `x` is no matrix.
+    DTypeError
+        Where `val` is no scalar, or of a dtype that does not fit that of `x`.
+
+    Examples
+    --------
     >>> K.fill_diagonal_offset(np.zeros((2, 2)), 5, 1).eval()
     array([[0., 5.],
            [0., 0.]])
@@ -151,11 +195,33 @@ def fill_diagonal_offset(x, val, offset):
 
 
 def cov(x, y=None, rowvar=True, bias=False, ddof=None):
-    """The covariances of the rows of `x` (rowvar=False: of its columns); of a vector its variance.
+    """The covariances of the rows of `x`; of a vector its variance.
 
-    y: more rows. The sums are divided by the number of observations less `ddof`, which is 1 unless
-    given, 0 with bias=True.
+    Parameters
+    ----------
+    x : tensor or array
+        A matrix (variables, observations) or a vector of observations.
+    y : tensor or array, optional
+        More rows, of as many observations.
+    rowvar : bool, default True
+        False: the variables are the columns.
+    bias : bool, default False
+        True: `ddof` is 0 unless given.
+    ddof : int, optional
+        The sums are divided by the number of observations less this, 1 by default.
 
+    Returns
+    -------
+    Tensor
+        (variables, variables), a scalar of a vector.
+
+    Raises
+    ------
+    ShapeError
+        For more than two dimensions, and where `y` has other observations.
+
+    Examples
+    --------
     >>> K.cov(np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])).eval()
     array([[ 1., -1.],
            [-1.,  1.]])
@@ -164,8 +230,31 @@ def cov(x, y=None, rowvar=True, bias=False, ddof=None):
 
 
 def bartlett(n, dtype=None):
-    """Bartlett's window of `n` points (an int or a scalar tensor): it rises from 0 to 1 and falls.
+    """Bartlett's window of `n` points: it rises from 0 to 1 and falls.
 
+    Parameters
+    ----------
+    n : int or Tensor
+        An integer scalar: how many points; below 1 there are none.
+    dtype : str, optional
+        floatx() by default.
+
+    Returns
+    -------
+    Tensor
+        A vector of `n` elements.
+
+    Raises
+    ------
+    DTypeError
+        Where `n` is no integer.
+
+    Notes
+    -----
+    Element k is 1 - |2 k / (n - 1) - 1|, as in numpy.bartlett.
+
+    Examples
+    --------
     >>> K.bartlett(5).eval()
     array([0. , 0.5, 1. , 0.5, 0. ], dtype=float32)
     """

@@ -44,6 +44,24 @@ def relu(x, alpha=0.0, max_value=None):
 def elu(x, alpha=1.0):
     """x above 0, alpha * (exp(x) - 1) below.
 
+    Parameters
+    ----------
+    x : tensor, array or number
+        Of any shape; elements are taken one by one.
+    alpha : number or tensor, default 1.0
+        Minus what it tends to for small x.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`; integers become floats.
+
+    Notes
+    -----
+    The formula is that of D.-A. Clevert, T. Unterthiner and S. Hochreiter, ICLR 2016.
+
+    Examples
+    --------
     >>> K.elu(np.array([-1.0, 2.0])).eval().round(3)
     array([-0.632,  2.   ])
     """
@@ -185,6 +203,22 @@ def sigmoid(x):
 def hard_sigmoid(x):
     """0.2 * x + 0.5 limited to [0, 1].
 
+    Parameters
+    ----------
+    x : tensor, array or number
+        Of any shape; elements are taken one by one.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`; integers become floats.
+
+    Notes
+    -----
+    The slope is that of Keras and Theano.
+
+    Examples
+    --------
     >>> K.hard_sigmoid(np.array([-9.0, 0.0, 9.0])).eval()
     array([0. , 0.5, 1. ])
     """
@@ -308,8 +342,35 @@ def l2_normalize(x, axis):
 
 
 def in_top_k(predictions, targets, k):
-    """Whether predictions[i, targets[i]] is among the `k` largest of row i: a bool vector.
+    """Whether predictions[i, targets[i]] is among the `k` largest of row i.
 
+    Parameters
+    ----------
+    predictions : tensor or array
+        (samples, classes).
+    targets : tensor or array
+        (samples,), integers.
+    k : int
+        How many; an element as large as the last of them is among them too.
+
+    Returns
+    -------
+    Tensor
+        A bool vector, (samples,).
+
+    Raises
+    ------
+    ShapeError
+        Where they are no matrix and no vector.
+    DTypeError
+        For targets that are no integers.
+    UsageError
+        For a `k` that is no integer.
+    IndexOutOfBounds
+        In a call, for a target that is no class.
+
+    Examples
+    --------
     >>> K.in_top_k(np.array([[0.1, 0.7, 0.2]]), np.array([2]), 2).eval()
     array([ True])
     """
@@ -371,11 +432,37 @@ def _aligned(v, x, axes):
 
 
 def batch_normalization(x, mean, var, beta, gamma, epsilon=0.001):
-    """(x - mean) / sqrt(var + epsilon) * gamma + beta; beta and gamma may be None.
+    """(x - mean) / sqrt(var + epsilon) * gamma + beta.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape.
+    mean, var : tensor or array
+        Of shapes that broadcast with that of `x`.
+    beta, gamma : tensor, array or None
+        The shift and the scale, which broadcast too; None: 0 and 1.
+    epsilon : float, default 0.001
+        What is added to the variance.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
+    Raises
+    ------
+    ShapeError
+        Where the shapes do not broadcast.
+
+    Notes
+    -----
     Keras's document prints sqrt(var) + epsilon; every implementation of it computed this form,
-    whose gradient stays finite at var = 0 and which trained weights expect.
+    whose gradient stays finite at var = 0 and which trained weights expect. The formula is that of
+    S. Ioffe and C. Szegedy, ICML 2015.
 
+    Examples
+    --------
     >>> x = np.array([[1.0, 2.0], [3.0, 6.0]])
     >>> K.batch_normalization(x, x.mean(0), x.var(0), None, None, 0.0).eval()
     array([[-1., -1.],
@@ -393,11 +480,32 @@ def _normalized(x, mean, var, beta, gamma, epsilon):
 
 
 def bias_add(x, bias, data_format=None):
-    """`x` plus a bias over its channels: a vector, or a tensor with one dimension less than `x`
-    (no batch).
+    """`x` plus a bias over its channels.
 
-    ValueError for another data_format or another number of dimensions.
+    Parameters
+    ----------
+    x : tensor or array
+        (batch, ..., channels), or (batch, channels, ...) as `data_format` says.
+    bias : tensor or array
+        A vector with an element for each channel, or a tensor with one dimension less than `x` (no
+        batch) whose last axis is that of the channels.
+    data_format : {"channels_last", "channels_first"}, optional
+        image_data_format() by default.
 
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
+    Raises
+    ------
+    ArgumentError
+        For another data_format.
+    ShapeError
+        For another number of dimensions, and for sizes that do not fit.
+
+    Examples
+    --------
     >>> K.bias_add(K.zeros((2, 3)), np.array([1.0, 2.0, 3.0], "float32")).eval()
     array([[1., 2., 3.],
            [1., 2., 3.]], dtype=float32)

@@ -115,24 +115,48 @@ def c_op(
 ):
     """The result of a body of C, as a tensor; of several results, a tuple.
 
-    body: C99 statements, compiled now. An operand called x is `x`, a pointer to its first element
+    Parameters
+    ----------
+    body : str
+        C99 statements, compiled now. An operand called x is `x`, a pointer to its first element
         (const for inputs; bool is uint8_t), `x_shape` and `x_strides`, int64_t[ndim], strides in
         elements. Inputs may have any strides, 0 and negative ones too; outputs are contiguous and
         not filled. `return` of a number that is not 0 fails the call.
-    inputs: tensors, a list (called x0, x1, ...) or {name: tensor}.
-    outputs: as for `py_op`, one (called y), a list (y, or y0, y1, ...) or {name: output}; their
-        sizes must follow from the inputs' sizes.
-    infer_shape, gradient: as for `py_op`.
-    name: for messages. support: C before the function: includes, helpers (static).
-    errors: {number: sentence} for what the body may return.
-    function: the same in NumPy, if there is one: it runs where there is no C compiler, and
-        mode="debug" compares with it.
-    parallel: the body computes the range [lo, hi) of the first axis of the first output, and
-        several threads may run it at once.
+    inputs : list of Tensor or dict
+        Tensors, a list (called x0, x1, ...) or {name: tensor}.
+    outputs : Tensor, pair, list or dict
+        As for `py_op`, one (called y), a list (y, or y0, y1, ...) or {name: output}; their sizes
+        must follow from the inputs' sizes.
+    infer_shape, gradient : callable, optional
+        As for `py_op`.
+    name : str, default "c_op"
+        For messages: letters, digits and spaces.
+    support : str, default ""
+        C before the function: includes, helpers (static).
+    errors : dict, optional
+        {number: sentence} for what the body may return.
+    function : callable, optional
+        The same in NumPy: it runs where there is no C compiler, and mode="debug" compares with it.
+    parallel : bool, default False
+        The body computes the range [lo, hi) of the first axis of the first output, and several
+        threads may run it at once.
 
-    OwnCodeError for C that the compiler refuses, with its line; CompilerMissing without a compiler
-    and a `function`.
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        Of the shapes and dtypes that `outputs` and `infer_shape` say.
 
+    Raises
+    ------
+    OwnCodeError
+        For C that the compiler refuses, with its line.
+    CompilerMissing
+        Without a compiler and a `function`.
+    ArgumentError
+        For a name of other characters.
+
+    Examples
+    --------
     >>> x = K.placeholder((None,), dtype="float64")
     >>> y = K.c_op("for (int64_t i = 0; i < x_shape[0]; i++) y[i] = 2 * x[i * x_strides[0]];",
     ...            {"x": x}, {"y": x}, gradient=lambda i, o, g: [2 * g[0]], name="double")

@@ -342,9 +342,28 @@ def permutation(n, seed=None):
 
 
 def categorical(p, seed=None):
-    """An index, int64, drawn with the probabilities in the last axis of `p` for each position of
-    the other axes. They need not add up to 1.
+    """An index drawn with the probabilities in the last axis of `p`, for each of its rows.
 
+    Parameters
+    ----------
+    p : tensor or array
+        Of at least one dimension; probabilities that need not add up to 1, for each position of the
+        other axes.
+    seed : int, optional
+        Of the draw; without one it follows from `set_random_seed` or from NumPy's global generator.
+
+    Returns
+    -------
+    Tensor
+        Of dtype int64 and the shape of `p` without its last axis.
+
+    Raises
+    ------
+    ShapeError
+        For a scalar.
+
+    Examples
+    --------
     >>> K.categorical(np.array([[0.0, 1.0], [5.0, 0.0]]), seed=1).eval()
     array([1, 0])
     """

@@ -49,13 +49,33 @@ def guess_n_streams(size, warn=False):
 class RandomStreams:
     """Streams of random tensors with the interface of numpy.random; the generator is MRG31k3p.
 
-    seed: an int below 2147462579, or six ints: three below 2147483647, not all 0, then three below
-    2147462579, not all 0. Equal seeds and equal draws in equal order give Theano's numbers bit for
-    bit (P. L'Ecuyer and R. Touzin, Winter Simulation Conference 2000).
+    `rstate` is the state at which the next draw will start, six int32; `state_updates` has (state,
+    state after the draw, size, nstreams) of each draw so far.
 
-    rstate         the state at which the next draw will start, six int32
-    state_updates  (state, state after the draw, size, nstreams) of each draw so far
+    Parameters
+    ----------
+    seed : int or list of six int, default 12345
+        Below 2147462579; of six, the first three are below 2147483647 and not all 0, the others
+        below 2147462579 and not all 0.
+    use_cuda : bool, optional
+        Only what is false is taken: draws are computed on the CPU.
 
+    Raises
+    ------
+    ArgumentError
+        For a seed out of range.
+    UsageError
+        For a seed of no integers.
+    NotSupported
+        With use_cuda=True.
+
+    Notes
+    -----
+    Equal seeds and equal draws in equal order give Theano's numbers bit for bit (P. L'Ecuyer and R.
+    Touzin, Winter Simulation Conference 2000).
+
+    Examples
+    --------
     >>> rng = K.RandomStreams(seed=12345)
     >>> f = K.function([], rng.uniform((2,), dtype="float64"))
     >>> f(), f()

@@ -165,8 +165,22 @@ def transpose(x):
 def flatten(x):
     """`x` as a vector.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape.
+
+    Returns
+    -------
+    Tensor
+        Its elements row by row, the last axis the fastest.
+
+    Examples
+    --------
     >>> K.int_shape(K.flatten(K.zeros((2, 3))))
     (6,)
+    >>> K.flatten(np.array([[1, 2], [3, 4]])).eval()
+    array([1, 2, 3, 4])
     """
     return Tensor(ops.flatten(node_of(x)))
 
@@ -174,6 +188,23 @@ def flatten(x):
 def batch_flatten(x):
     """`x` as a matrix with the same first axis.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of at least one dimension.
+
+    Returns
+    -------
+    Tensor
+        Of shape (batch, product of the other sizes).
+
+    Raises
+    ------
+    ShapeError
+        For a scalar.
+
+    Examples
+    --------
     >>> K.int_shape(K.batch_flatten(K.zeros((2, 3, 4))))
     (2, 12)
     """
@@ -377,10 +408,38 @@ def reverse(x, axes):
 
 
 def arange(start, stop=None, step=1, dtype="int32"):
-    """A vector start, start + step, ... below stop. One argument is the stop.
+    """A vector start, start + step, ... below stop.
 
+    Parameters
+    ----------
+    start : int, number or Tensor
+        A scalar, the first element. Where it is the only argument it is the stop, and the start is
+        0.
+    stop : int, number or Tensor, optional
+        A scalar that the elements do not reach.
+    step : int, number or Tensor, default 1
+        A scalar, not 0; below 0 the elements fall.
+    dtype : str, default "int32"
+        Of the result.
+
+    Returns
+    -------
+    Tensor
+        A vector. Its length is known only in a call where it follows from tensors.
+
+    Raises
+    ------
+    ShapeError
+        For a step of 0, and for bounds that are no scalars.
+    DTypeError
+        For a dtype that does not exist.
+
+    Examples
+    --------
     >>> K.arange(2, 8, 2).eval()
     array([2, 4, 6], dtype=int32)
+    >>> K.arange(0, 1, 0.25, dtype="float32").eval()
+    array([0.  , 0.25, 0.5 , 0.75], dtype=float32)
     """
     if stop is None:
         start, stop = 0, start
@@ -425,8 +484,25 @@ def temporal_padding(x, padding=(1, 1)):
 def broadcast_to(x, shape):
     """`x` repeated along its axes of size 1, and along new first axes, to `shape`.
 
-    shape: ints and scalar tensors, or a vector tensor of known length.
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape that broadcasts to `shape`.
+    shape : tuple of int and Tensor, or Tensor
+        Ints and scalar tensors, or a vector tensor of known length.
 
+    Returns
+    -------
+    Tensor
+        Of this shape.
+
+    Raises
+    ------
+    ShapeError
+        Where `x` does not broadcast to it.
+
+    Examples
+    --------
     >>> K.broadcast_to(np.array([1, 2]), (2, 2)).eval()
     array([[1, 2],
            [1, 2]])

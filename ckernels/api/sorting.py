@@ -36,8 +36,27 @@ def sort(x, axis=-1):
 
 
 def argsort(x, axis=-1):
-    """The indices that sort `x` along `axis` (None: flattened); equal elements keep their order.
+    """The indices that sort `x` along `axis`; equal elements keep their order.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of at least one dimension.
+    axis : int, default -1
+        Along which to sort; None: `x` is flattened first.
+
+    Returns
+    -------
+    Tensor
+        Of dtype int64 and the shape of `x`, or a vector for axis=None.
+
+    Raises
+    ------
+    ShapeError
+        For an axis that does not exist.
+
+    Examples
+    --------
     >>> K.argsort(np.array([3, 1, 2])).eval()
     array([1, 2, 0])
     """
@@ -298,11 +317,36 @@ def unique(x, return_index=False, return_inverse=False, return_counts=False):
 def bincount(x, weights=None, minlength=0):
     """How often each integer from 0 on occurs in the vector `x`, or the sum of its `weights`.
 
-    The length is known only in a call: the largest of `x` and one more, at least `minlength`.
-    CheckError if a number is negative.
+    Parameters
+    ----------
+    x : tensor or array
+        A vector of integers that are not negative.
+    weights : tensor or array, optional
+        A vector with one for each element of `x`.
+    minlength : int or Tensor, default 0
+        The least length of the result.
 
+    Returns
+    -------
+    Tensor
+        A vector. Its length is known only in a call: the largest of `x` and one more, at least
+        `minlength`.
+
+    Raises
+    ------
+    ShapeError
+        Where `x` is no vector, or `weights` has another length.
+    DTypeError
+        Where `x` is not of integers.
+    CheckError
+        In a call, if a number is negative.
+
+    Examples
+    --------
     >>> K.bincount(K.constant([0, 2, 2], dtype="int64")).eval()
     array([1, 0, 2])
+    >>> K.bincount(np.array([0, 1, 1]), np.array([0.5, 1.0, 2.0])).eval()
+    array([0.5, 3. ])
     """
     weights = weights if weights is None else node_of(weights)
     return Tensor(ops.bincount(node_of(x), weights, _plain(minlength)))
@@ -311,6 +355,29 @@ def bincount(x, weights=None, minlength=0):
 def diff(x, n=1, axis=-1):
     """The differences of neighbours along `axis`, `n` times over.
 
+    Parameters
+    ----------
+    x : tensor or array
+        Of at least one dimension; of bool, whether neighbours differ.
+    n : int, default 1
+        How often.
+    axis : int, default -1
+        Along which.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`, the axis shorter by `n`, at least 0.
+
+    Raises
+    ------
+    ArgumentError
+        For an `n` below 0.
+    ShapeError
+        For an axis that does not exist.
+
+    Examples
+    --------
     >>> K.diff(np.array([1, 4, 9])).eval()
     array([3, 5])
     """

@@ -164,9 +164,29 @@ kve = binary(
 
 
 def betainc(a, b, x):
-    """The regularised incomplete beta function, elementwise; no gradient by `a` and `b`.
-    Through SciPy.
+    """The regularised incomplete beta function I_x(a, b); no gradient by `a` and `b`.
 
+    Parameters
+    ----------
+    a, b, x : tensor, array or number
+        Of shapes that broadcast; elements are taken one by one.
+
+    Returns
+    -------
+    Tensor
+        Of the shape that all broadcast to.
+
+    Raises
+    ------
+    ShapeError
+        Where the shapes do not broadcast.
+
+    Notes
+    -----
+    Through SciPy. The definition is 8.17.2 of the NIST Digital Library of Mathematical Functions.
+
+    Examples
+    --------
     >>> K.betainc(2.0, 2.0, np.array([0.5, 1.0])).eval()
     array([0.5, 1. ])
     """
@@ -283,6 +303,18 @@ def real(x):
 def imag(x):
     """The imaginary part of a complex tensor; zeros of a real one.
 
+    Parameters
+    ----------
+    x : tensor, array or number
+        Of any shape.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`, real: float32 of complex64, float64 of complex128.
+
+    Examples
+    --------
     >>> K.imag(np.array([1 + 2j])).eval()
     array([2.])
     """
@@ -292,6 +324,18 @@ def imag(x):
 def conj(x):
     """The complex conjugate.
 
+    Parameters
+    ----------
+    x : tensor, array or number
+        Of any shape; what is real stays as it is.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `x`.
+
+    Examples
+    --------
     >>> K.conj(np.array([1 + 2j])).eval()
     array([1.-2.j])
     """

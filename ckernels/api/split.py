@@ -19,9 +19,26 @@ from .tensor import Tensor, need_variable, placeholder_node
 class Split(NamedTuple):
     """What `split_updates` gives; `f_grad, f_apply = split[:2]`.
 
-    gradients, apply: the two functions. variables: nodes the gradients are of; statistics: nodes of
-    the averaged variables. outputs: how many outputs of the whole function come before the
-    gradients. shared: indices of the inputs that `apply` takes too.
+    Parameters
+    ----------
+    gradients, apply : callable
+        The two functions.
+    variables : list of nodes
+        What the gradients are of.
+    statistics : list of nodes
+        Those of the averaged variables.
+    outputs : int
+        How many outputs of the whole function come before the gradients.
+    shared : list of int
+        Indices of the inputs that `apply` takes too.
+
+    Examples
+    --------
+    >>> x, w = K.placeholder((None,)), K.variable(1.0)
+    >>> loss = K.sum(w * x)
+    >>> split = K.split_updates(K.function([x], loss, updates=[(w, w - K.grad(loss, w))]))
+    >>> split.outputs, len(split.variables), split.shared
+    (1, 1, [])
     """
 
     gradients: object

@@ -27,9 +27,27 @@ from .operands import as_array, converted, node_of, operand, static_shape, updat
 class Tensor(ArrayProtocol, Methods):
     """A symbolic tensor.
 
-    node   the graph node it stands for
-    name   as given, or None; may be set
-    line   (file, line number, function) of the user's code that made it
+    Its `line` is (file, line number, function) of the user's code that made it.
+
+    Parameters
+    ----------
+    node : Node
+        The graph node it stands for.
+    name : str, optional
+        What messages call it: by default the name of the node, or None. May be set later.
+
+    Raises
+    ------
+    UsageError
+        Where `node` is none: tensors are made by functions, such as `constant`.
+
+    Examples
+    --------
+    >>> x = K.constant([1.0, 2.0])
+    >>> x.dtype, x.ndim, K.int_shape(x)
+    ('float32', 1, (2,))
+    >>> (x * 2 + 1).eval()
+    array([3., 5.], dtype=float32)
     """
 
     def __init__(self, node, name=None):
@@ -272,8 +290,31 @@ class Comparison(Tensor):
 class Variable(Tensor):
     """A tensor whose value is kept between calls and changed by `set_value` and by updates.
 
-    shape: the static shape; None in a dimension lets its size change.
-    trainable: what Keras 2.3 asks of a variable that is a layer's attribute; may be set.
+    `trainable` is what Keras 2.3 asks of a variable that is a layer's attribute; may be set.
+
+    Parameters
+    ----------
+    value : ndarray
+        The first value, whose dtype the variable keeps.
+    name : str, optional
+        What messages call it.
+    shape : tuple of int or None, optional
+        The static shape, by default that of `value`; None in a dimension lets its size change.
+    store : Store, optional
+        The store of another variable, to have one value in common; by default a new one.
+
+    Raises
+    ------
+    UsageError
+        Where `value` is no array: variables are made by `variable`, which takes lists and numbers
+        too.
+
+    Examples
+    --------
+    >>> v = K.variable([1.0, 2.0])
+    >>> v.set_value([3.0, 4.0])
+    >>> v.get_value()
+    array([3., 4.], dtype=float32)
     """
 
     def __init__(self, value, name=None, shape=None, store=None):

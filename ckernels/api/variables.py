@@ -175,6 +175,18 @@ def placeholder(shape=None, ndim=None, dtype=None, sparse=False, name=None):
 def is_placeholder(x):
     """Whether `x` is an input made by `placeholder` (or the learning phase).
 
+    Parameters
+    ----------
+    x : object
+        Sparse inputs count too.
+
+    Returns
+    -------
+    bool
+        False for all that is no tensor.
+
+    Examples
+    --------
     >>> K.is_placeholder(K.placeholder(ndim=1)), K.is_placeholder(K.zeros((2,)))
     (True, False)
     """
@@ -186,6 +198,18 @@ def is_placeholder(x):
 def is_variable(x):
     """Whether `x` is a variable.
 
+    Parameters
+    ----------
+    x : object
+        Whatever it is.
+
+    Returns
+    -------
+    bool
+        True for sparse variables too.
+
+    Examples
+    --------
     >>> K.is_variable(K.zeros((2,))), K.is_variable(K.constant(1))
     (True, False)
     """
@@ -195,6 +219,18 @@ def is_variable(x):
 def is_tensor(x):
     """Whether `x` is a tensor of this backend, variables included.
 
+    Parameters
+    ----------
+    x : object
+        Whatever it is.
+
+    Returns
+    -------
+    bool
+        False for NumPy arrays.
+
+    Examples
+    --------
     >>> K.is_tensor(K.constant(1)), K.is_tensor(np.ones(2))
     (True, False)
     """
@@ -204,7 +240,25 @@ def is_tensor(x):
 def is_keras_tensor(x):
     """Whether `x` has Keras metadata: made by `variable`, `placeholder` or a Keras layer.
 
-    ValueError when `x` is no tensor of this backend at all.
+    Parameters
+    ----------
+    x : Tensor
+        Sparse ones too.
+
+    Returns
+    -------
+    bool
+        False for a constant.
+
+    Raises
+    ------
+    ArgumentError
+        When `x` is no tensor of this backend at all. It is a ValueError.
+
+    Examples
+    --------
+    >>> K.is_keras_tensor(K.placeholder((2,))), K.is_keras_tensor(K.constant(1))
+    (True, False)
     """
     if not isinstance(x, (Tensor, SparseTensor)):
         raise ArgumentError(
@@ -216,6 +270,18 @@ def is_keras_tensor(x):
 def is_sparse(tensor):
     """Whether `tensor` is sparse.
 
+    Parameters
+    ----------
+    tensor : object
+        SciPy matrices count too.
+
+    Returns
+    -------
+    bool
+        False for dense tensors, and for what is no tensor.
+
+    Examples
+    --------
     >>> K.is_sparse(K.placeholder((2, 2))), K.is_sparse(K.placeholder((2, 2), sparse=True))
     (False, True)
     """
@@ -335,8 +401,25 @@ def dtype(x):
 
 
 def count_params(x):
-    """The number of scalars in `x`. ValueError when its shape is not known.
+    """The number of scalars in `x`.
 
+    Parameters
+    ----------
+    x : Tensor or Variable
+        Of a known shape; of a variable its present value counts.
+
+    Returns
+    -------
+    int
+        1 for a scalar.
+
+    Raises
+    ------
+    ShapeError
+        When its shape is not known.
+
+    Examples
+    --------
     >>> K.count_params(K.zeros((2, 3)))
     6
     """
@@ -395,7 +478,28 @@ def get_value(x):
 
 
 def batch_get_value(ops):
-    """The values of several variables, as a list."""
+    """The values of several variables.
+
+    Parameters
+    ----------
+    ops : list of Variable
+        Sparse variables too.
+
+    Returns
+    -------
+    list of ndarray
+        Copies; SciPy matrices for sparse variables.
+
+    Raises
+    ------
+    DTypeError
+        Where one of them is no variable.
+
+    Examples
+    --------
+    >>> K.batch_get_value([K.variable([1.0, 2.0]), K.variable(3, dtype="int32")])
+    [array([1., 2.], dtype=float32), array(3, dtype=int32)]
+    """
     return [get_value(x) for x in given.sequence(ops, "the argument of batch_get_value")]
 
 
@@ -434,6 +538,27 @@ def set_value(x, value):
 def batch_set_value(tuples):
     """`set_value` for each (variable, value); all or none, where one does not fit.
 
+    Parameters
+    ----------
+    tuples : list of (Variable, array)
+        Each value has the shape of its variable and is converted to its dtype.
+
+    Returns
+    -------
+    None
+        The variables are changed.
+
+    Raises
+    ------
+    ShapeError
+        Where a value has another shape than its variable.
+    DTypeError
+        Where one of them is no variable.
+    UsageError
+        For an item that is no pair.
+
+    Examples
+    --------
     >>> v, w = K.zeros((1,)), K.zeros((1,))
     >>> K.batch_set_value([(v, [1.0]), (w, [2.0])])
     >>> K.batch_get_value([v, w])
@@ -447,7 +572,23 @@ def batch_set_value(tuples):
 
 
 def get_variable_shape(x):
-    """The shape of a variable's present value."""
+    """The shape of a variable's present value.
+
+    Parameters
+    ----------
+    x : Variable or Tensor
+        Of another tensor, the static shape.
+
+    Returns
+    -------
+    tuple of int or None
+        None for a size that is not known.
+
+    Examples
+    --------
+    >>> K.get_variable_shape(K.zeros((2, 3))), K.get_variable_shape(K.placeholder((None, 2)))
+    ((2, 3), (None, 2))
+    """
     if isinstance(x, Variable):
         return x.get_value(borrow=True).shape
     return int_shape(x)
@@ -530,6 +671,31 @@ def _filled(value, shape, dtype, name):
 def eye(size, dtype=None, name=None):
     """A variable holding the identity matrix of `size` rows.
 
+    Parameters
+    ----------
+    size : int
+        0 or more.
+    dtype : str, optional
+        floatx() by default.
+    name : str, optional
+        Of the variable.
+
+    Returns
+    -------
+    Variable
+        Of shape (size, size).
+
+    Raises
+    ------
+    ShapeError
+        For a size below 0.
+    UsageError
+        For a size that is no integer.
+    DTypeError
+        For a dtype that does not exist.
+
+    Examples
+    --------
     >>> K.get_value(K.eye(2))
     array([[1., 0.],
            [0., 1.]], dtype=float32)
@@ -608,13 +774,49 @@ def _filled_like(value, x, dtype, name):
 
 
 def identity(x):
-    """A tensor with the content of `x`: a new handle on the same expression."""
+    """A tensor with the content of `x`: a new handle on the same expression.
+
+    Parameters
+    ----------
+    x : tensor or array
+        Of any shape.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `x`.
+
+    Examples
+    --------
+    >>> x = K.constant([1.0, 2.0])
+    >>> K.identity(x) is x, K.identity(x).eval().tolist()
+    (False, [1.0, 2.0])
+    """
     return Tensor(node_of(x))
 
 
 def cast(x, dtype):
     """`x` as a tensor of another dtype.
 
+    Parameters
+    ----------
+    x : tensor, array or number
+        Of any shape. Floats lose what is behind the point when they become integers.
+    dtype : str
+        The dtype, as "float32".
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
+    Raises
+    ------
+    DTypeError
+        For a dtype that does not exist, and None.
+
+    Examples
+    --------
     >>> K.cast(K.constant([0.5, 1.5]), "int32").eval()
     array([0, 1], dtype=int32)
     """

@@ -32,20 +32,60 @@ def export(
 ):
     """Write `f` as C to `folder`: PREFIX.h, PREFIX.c, PREFIX_test.c and README.md.
 
-    f: what K.function returned, or {name: function} for several over one state. target: "c99" for
-    any compiler and machine; "native" for gcc and clang, with the runtime's own sources: the same
-    bits as the engine's, as fast on one thread; "shared" the same compiled to libPREFIX.so, with
-    PREFIX.py to load it where ckernels is not installed. shapes: {input or its name: shape} for
-    inputs whose shape is not declared in full, or a list with a shape for each in their order.
-    prefix: of all names in C, by default the name of the folder. weights: "const" for arrays in
-    the source, "extern" for a file PREFIX.bin that the caller loads. dtype: "float32" refuses wider
-    floats. batch: the largest value of sizes that neither declarations nor `shapes` give; the C
-    functions take these sizes as one argument `n`. examples: [(name, arrays)] to call for the test,
-    by default each function `calls` times with random numbers, at least once for each of its plans.
-    ulps: how far results of the test may be off, in units of the last place of the largest one.
+    The functions and their variables do not change.
 
-    Returns a Report with what it takes: flash, memory, multiply-adds. NotSupported, with the
-    user's line, where something runs in NumPy. The functions and their variables do not change.
+    Parameters
+    ----------
+    f : function or dict
+        What K.function returned, or {name: function} for several over one state.
+    folder : str or path
+        Where to write.
+    shapes : dict or list, optional
+        {input or its name: shape} for inputs whose shape is not declared in full, or a list with a
+        shape for each in their order.
+    target : {"c99", "native", "shared"}, default "c99"
+        "c99" for any compiler and machine; "native" for gcc and clang, with the runtime's own
+        sources: the same bits as the engine's, as fast on one thread; "shared" the same compiled to
+        libPREFIX.so, with PREFIX.py to load it where ckernels is not installed.
+    prefix : str, optional
+        Of all names in C, by default the name of the folder.
+    weights : {"const", "extern"}, default "const"
+        "const" for arrays in the source, "extern" for a file PREFIX.bin that the caller loads.
+    dtype : str, optional
+        "float32" refuses wider floats.
+    batch : int, optional
+        The largest value of sizes that neither declarations nor `shapes` give; the C functions take
+        these sizes as one argument `n`.
+    examples : list, optional
+        [(name, arrays)] to call for the test, by default each function with random numbers, at
+        least once for each of its plans.
+    calls : int, default 2
+        How often the test calls each function without `examples`.
+    ulps : int, default 64
+        How far results of the test may be off, in units of the last place of the largest one.
+
+    Returns
+    -------
+    Report
+        What it takes: flash, memory, multiply-adds.
+
+    Raises
+    ------
+    NotSupported
+        With the user's line, where something runs in NumPy.
+    ArgumentError
+        For a target that does not exist, and a prefix that cannot begin names in C.
+    ShapeError
+        For an input whose sizes neither its declaration nor `shapes` nor `batch` gives.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> x = K.placeholder((2,), name="x")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report = K.export(K.function([x], x * 2), folder, prefix="twice")
+    ...     print(len(os.listdir(folder)))
+    4
     """
     from .model import header, model, rehearsal, source  # start-up
     from .model import weights as packed  # start-up

@@ -254,9 +254,39 @@ def debugprint(what, file=None, print_type=False, depth=-1, print_line=False):
     """Print `what` as a tree, one node a line, inputs indented below it; each node has an id.
 
     A node that was printed already is referred to by its id; the steps of scans and the sides of
-    branches follow below. depth: levels below the outputs to print (-1: all). print_type adds dtype
-    and shape, print_line the user's line. file: a stream, or "str" to get the text back instead of
-    printing it.
+    branches follow below.
+
+    Parameters
+    ----------
+    what : Tensor, list of Tensor or function
+        Of a function its outputs are printed.
+    file : stream or "str", optional
+        Where to print; "str" to get the text back instead of printing it.
+    print_type : bool, default False
+        Add dtype and shape.
+    depth : int, default -1
+        Levels below the outputs to print (-1: all).
+    print_line : bool, default False
+        Add the user's line.
+
+    Returns
+    -------
+    str or None
+        The text with file="str".
+
+    Raises
+    ------
+    UsageError
+        Where `file` is neither, and for a depth that is no integer.
+
+    Examples
+    --------
+    >>> x = K.placeholder((2,), name="x")
+    >>> K.debugprint(K.exp(x) + x)
+    add [id A]
+     |x [id B]
+     |exp [id C]
+     | |x [id B]
     """
     ids, lines, bodies = {}, [], []
     depth = given.whole(depth, "depth")
