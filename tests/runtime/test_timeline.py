@@ -1,5 +1,6 @@
 """f.timeline(): which thread did what when, within the call and without overlaps."""
 
+import gc
 import threading
 
 import numpy as np
@@ -119,6 +120,47 @@ def test_calls_from_two_threads_at_once_keep_whole_timelines():
     found = f.timeline()
     assert {s.step for s in found} == steps
     assert all(s.start <= s.end for s in found)
+
+
+def test_a_call_or_a_clear_in_a_collection_leaves_the_spans_being_read_alone():
+    """The collection that a list of spans sets off waits until another thread is within a call."""
+    within, done = threading.Event(), threading.Event()
+    within.set(), done.set()
+
+    def pause(a):
+        within.set()
+        assert done.wait(60)
+        return a
+
+    x = K.placeholder((5,), name="x")
+    f = K.function([x], K.tanh(K.py_op(pause, [x * 2], x)), profile=True)
+    f(np.ones(5, "f"))
+    read, seen = f._fast().span_data, []
+    other = threading.Thread(target=lambda: f(np.ones(5, "f")))
+
+    def collected(phase, info):
+        if not seen:
+            seen.append(phase)
+            within.clear(), done.clear()
+            other.start()
+            assert within.wait(60)
+            f.clear()
+
+    kept = [[(k, k, k, k) for k in range(3000)], [[] for _ in range(200)]]  # none is left over
+    threshold = gc.get_threshold()
+    gc.callbacks.append(collected)
+    try:
+        gc.set_threshold(1)
+        rows, lost = read()
+    finally:
+        gc.set_threshold(*threshold)
+        kept.append(gc.collect())
+        gc.callbacks.remove(collected)
+    done.set()
+    other.join()
+    assert seen and lost == 0 and len(rows) == 3
+    f(np.ones(5, "f"))
+    assert [s.name for s in f.timeline()] == ["mul", "py_op", "tanh"]
 
 
 def test_a_callback_that_calls_another_function_leaves_the_watch_as_it_was():

@@ -168,12 +168,15 @@ INLINE void NAME(network)(WORD *v, int n)
                         NAME(exchange)(v + i * L, v + (i + k) * L);
 }
 
-/* Lanes without a row repeat the last one. */
-INLINE void NAME(gather)(const ck_order_row *row, const char *const *from, int64_t rows, WORD *v)
+/* Rows of n <= most elements; lanes without a row repeat the last one. */
+INLINE void NAME(gather)(const ck_order_row *row, const char *const *from, int64_t rows, int64_t n,
+                         const int64_t most, WORD *v)
 {
+    if (n > most)
+        __builtin_unreachable();            /* gcc warns of writes behind v without it */
     for (int64_t r = 0; r < NAME(LANE); r++) {
         const WORD *x = (const WORD *)from[r < rows ? r : rows - 1];
-        for (int64_t i = 0; i < row->n; i++)
+        for (int64_t i = 0; i < n; i++)
             v[i * NAME(LANE) + r] = x[i * row->near];
     }
 }
@@ -184,7 +187,7 @@ APART void NAME(sort_lanes)(const ck_order_row *row, const char *const *from, ch
     enum { L = NAME(LANE) };
     WORD v[NAME(LONGEST) * L] __attribute__((aligned(64)));
     const int64_t n = row->n;
-    NAME(gather)(row, from, rows, v);
+    NAME(gather)(row, from, rows, n, NAME(LONGEST), v);
     NAME(read)(v, 1, n * L, row->class, 0, v);
     NAME(network)(v, (int)n);
     NAME(write)(v, n * L, row->class, 0, 1, v);
@@ -203,7 +206,7 @@ APART void NAME(places_lanes)(const ck_order_row *row, const char *const *from, 
     WORD v[CK_RANKED * L] __attribute__((aligned(64)));
     WORD rank[CK_RANKED * L] __attribute__((aligned(64)));
     const int n = (int)row->n;
-    NAME(gather)(row, from, rows, v);
+    NAME(gather)(row, from, rows, n, CK_RANKED, v);
     NAME(read)(v, 1, n * L, row->class, 1, v);
     for (int i = 0; i < n * L; i++) {
         v[i] ^= row->falling ? NONE : 0;

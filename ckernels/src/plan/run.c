@@ -352,13 +352,16 @@ PyObject *ck_profile_rows(ck_plan *plan)
 }
 
 /* ([(tag, seat, from, to)], how many found no room) of the last call; tag -1: a part of the
-   instruction around it. */
+   instruction around it. Python may run here, in a collection, and call or drop the plan: the spans
+   are taken from it meanwhile, and given back unless those of a later call are there. */
 PyObject *ck_span_rows(ck_plan *plan)
 {
-    int64_t lost = 0, count = plan->spans ? ck_spans_count(plan->spans, &lost) : 0;
+    ck_spans *spans = plan->spans;
+    plan->spans = NULL;
+    int64_t lost = 0, count = spans ? ck_spans_count(spans, &lost) : 0;
     PyObject *rows = PyList_New(count);
     for (int64_t i = 0; rows && i < count; i++) {
-        ck_span s = ck_spans_get(plan->spans, i);
+        ck_span s = ck_spans_get(spans, i);
         long long tag = s.at < 0 ? -1 : plan->instrs[s.at].tag;
         PyObject *row = Py_BuildValue("LLLL", tag, (long long)s.seat, (long long)s.from,
                                       (long long)s.to);
@@ -367,5 +370,7 @@ PyObject *ck_span_rows(ck_plan *plan)
         else
             Py_CLEAR(rows);
     }
+    ck_spans_free(plan->spans ? spans : NULL);
+    plan->spans = plan->spans ? plan->spans : spans;
     return rows ? Py_BuildValue("NL", rows, (long long)lost) : NULL;
 }

@@ -193,18 +193,27 @@ static PyObject *function_profile(PyObject *self, PyObject *on)
     Py_RETURN_NONE;
 }
 
+/* What `rows` makes of a plan, which lives until then though a collection may run Python. */
+static PyObject *rows_of(ck_plan *plan, PyObject *(*rows)(ck_plan *))
+{
+    Py_INCREF(plan);
+    PyObject *found = rows(plan);
+    Py_DECREF(plan);
+    return found;
+}
+
 static PyObject *function_profile_data(PyObject *self, PyObject *unused)
 {
     ck_function *fn = (ck_function *)self;
     (void)unused;
-    return fn->last ? ck_profile_rows(fn->last->plan) : PyList_New(0);
+    return fn->last ? rows_of(fn->last->plan, ck_profile_rows) : PyList_New(0);
 }
 
 static PyObject *function_span_data(PyObject *self, PyObject *unused)
 {
     ck_function *fn = (ck_function *)self;
     (void)unused;
-    return fn->last ? ck_span_rows(fn->last->plan) : Py_BuildValue("([]i)", 0);
+    return fn->last ? rows_of(fn->last->plan, ck_span_rows) : Py_BuildValue("([]i)", 0);
 }
 
 static PyObject *function_plans(PyObject *self, void *unused)
@@ -292,7 +301,6 @@ static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
     return result;
 }
 
-/* f(*row) of one row. */
 /* An iterator over the rows of `over` or over one of them: a UsageError says what it has to be. */
 static PyObject *walk(PyObject *given, const char *what)
 {
@@ -306,6 +314,7 @@ static PyObject *walk(PyObject *given, const char *what)
     return found;
 }
 
+/* f(*row) of one row. */
 static PyObject *call_row(PyObject *self, PyObject *row)
 {
     PyObject *items = PyErr_CheckSignals() ? NULL : PyTuple_Check(row) || PyList_Check(row)
