@@ -37,6 +37,7 @@ FILES = {
     "keras3/test_draws.py": "the distributions of draws, by statistics",
     "keras3/test_products.py": "products of bytes, and the quantised layers made of them",
     "keras3/test_programs.py": "whole programs, beside the losses of another backend",
+    "keras3/test_suite.py": "how Keras's own tests are run, in tests/clients",
     "numpy/rows/test_functions.py": "rows of functions, of all subjects",
     "ops/test_c_expressions.py": "the C of every op",
     "ops/test_derivatives.py": "the derivatives of every op",

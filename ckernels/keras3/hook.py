@@ -1,9 +1,10 @@
 """Keras 3 learns the name of the backend as its modules are loaded; no file on disk is changed.
 
-Five modules of Keras choose a backend by comparing names. A finder in front of Python's gives them
-their own source with one branch changed: that of a backend which this process does not use becomes
-ours, line by line, so that tracebacks keep their numbers. Of two layouts of Keras (3.15, and the
-coming one for backends of other packages) a module's own lines tell which it is.
+Five modules of Keras choose a backend by comparing names; a sixth asks `.shape[0]`, which may be
+open, for a size. A finder in front of Python's gives them their own source with a branch changed:
+that of a backend which this process does not use becomes ours (in the sixth, `ops.shape` is asked),
+line by line, so that tracebacks keep their numbers. Of two layouts of Keras (3.15, and the coming
+one for backends of other packages) a module's own lines tell which it is.
 """
 
 import importlib.abc

@@ -22,32 +22,33 @@ OF_NUMPY = (
 DEVICES = ('"torch": "cpu",', '"torch": "cpu", "ckernels": "cpu",')
 
 
-class Ours:
-    """Our finder before pytest's, which loads test files past it; the excluded tests left out."""
-
-    def pytest_collection(self, session):
-        from ckernels.keras3 import hook  # it reads the environment
-
-        sys.meta_path.sort(key=lambda finder: not isinstance(finder, hook._Finder))
-
-    def pytest_collection_modifyitems(self, config, items):
-        names = {line.split("  # ")[0] for line in EXCLUDED.read_text().splitlines()}
-        config.hook.pytest_deselected(items=[i for i in items if i.nodeid in names])
-        items[:] = [i for i in items if i.nodeid not in names]
-
-
-def main():
-    os.environ["KERAS_BACKEND"] = "ckernels"
+def pytest_configure(config):
     from ckernels.keras3 import hook  # it reads the environment
 
     hook.CHANGES[KNOWN] = [[OF_NUMPY, DEVICES]]
+
+
+def pytest_collection(session):
+    """Our finder before pytest's, which loads test files past it."""
+    from ckernels.keras3 import hook  # it reads the environment
+
+    sys.meta_path.sort(key=lambda finder: not isinstance(finder, hook._Finder))
+
+
+def pytest_collection_modifyitems(config, items):
+    names = {line.split("  # ")[0] for line in EXCLUDED.read_text().splitlines()}
+    config.hook.pytest_deselected(items=[i for i in items if i.nodeid in names])
+    items[:] = [i for i in items if i.nodeid not in names]
+
+
+def main():
+    """Run pytest with this file as a plugin by name: workers of pytest-xdist load it too."""
+    os.environ["KERAS_BACKEND"] = "ckernels"
     sys.path.insert(0, os.getcwd())
-    options = ["-o", "addopts=", "-p", "no:cacheprovider", "-p", "ckernels.keras3", "-q"]
+    plugins = ["-p", "ckernels.keras3", "-p", Path(__file__).stem]
+    options = ["-o", "addopts=", "-p", "no:cacheprovider", "-q"]
     raise SystemExit(
-        pytest.main(
-            [*options, "--continue-on-collection-errors", *sys.argv[1:]],
-            plugins=[Ours()],
-        )
+        pytest.main([*options, *plugins, "--continue-on-collection-errors", *sys.argv[1:]])
     )
 
 
