@@ -40,7 +40,7 @@ def index(readme, references):
     trees.append(tree("Gallery", ["gallery/index"]))
     trees.append(tree("API reference", ["reference/index"], 2))
     rest = ["docs/life-of-a-call", "docs/rooms", "CONTRIBUTING", "CHANGELOG", "benchmarks/RESULTS",
-            "benchmarks/deep/RESULTS", "benchmarks/breadth/RESULTS",
+            "benchmarks/deep/RESULTS", "benchmarks/breadth/RESULTS", "benchmarks/keras3/RESULTS",
             "benchmarks/matrix/results-1"]  # fmt: skip
     known = {re.sub(r"\.md$", "", p) for _, pages in named for p in pages}
     for page in sorted((ROOT / "docs").rglob("*.md")):
