@@ -591,6 +591,18 @@ def test_splits_that_do_not_fit(sizes, rows, message):
             compiled(inputs, parts)(np.zeros((rows, 4)), *more)
 
 
+@pytest.mark.parametrize("dtype", ["int64", "int8", "uint8"])
+@pytest.mark.parametrize("axis", [0, -1])
+def test_splits_by_sizes_that_are_data(axis, dtype):
+    a, b = pt.scalar("a", dtype=dtype), pt.scalar("b", dtype=dtype)
+    parts = pt.split(x, [a, b, b], n_splits=3, axis=axis)
+    slope = pytensor.grad(sum(k * (p**2).sum() for k, p in enumerate(parts, 1)), x)
+    for sizes in ((2, 1), (0, 2), (4, 0), (0, 0), (1, 1)):
+        rows = np.random.default_rng(3).normal(size=(sizes[0] + 2 * sizes[1], 3))
+        rows = rows if axis == 0 else rows.T
+        assert same([x, a, b], [*parts, slope], rows, *sizes) == []
+
+
 def test_i0e_and_i1e_are_kernels():
     dist_math = pytest.importorskip("pymc.distributions.dist_math", reason="needs PyMC")
     are_kernels({"i0e": dist_math.i0e(y), "i1e": dist_math.i1e(y)})
