@@ -5,6 +5,7 @@ What the step does not need step by step is computed before the scan; variables 
 states of random tensors, become carried state.
 """
 
+import functools
 import inspect
 
 from .. import ops
@@ -375,6 +376,7 @@ def map_fn(fn, elems, name=None, dtype=None):
 
     given.function(fn, "the first argument of map_fn")
 
+    @functools.wraps(fn)  # its signature is what the rows must fit
     def step(*rows):
         y = fn(*rows)
         if isinstance(y, (list, tuple)):

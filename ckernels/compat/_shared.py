@@ -65,7 +65,7 @@ from ..api.nn import (
 )
 from ..api.pool import resize_volumes, spatial_3d_padding
 from ..api.random import random_binomial, random_normal, random_uniform, truncated_normal
-from ..api.scan import foldl, foldr, map_fn
+from ..api.scan import foldl, foldr
 from ..api.shape import (
     arange,
     batch_flatten,

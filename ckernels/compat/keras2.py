@@ -59,6 +59,7 @@ from ._losses import (  # noqa: F401
     ctc_batch_cost,
     sparse_categorical_crossentropy,
 )
+from ._maps import map_fn  # noqa: F401
 from ._shared import *  # noqa: F403
 
 

@@ -63,7 +63,6 @@ from .. import local_conv2d as local_conv2d
 from .. import log as log
 from .. import logsumexp as logsumexp
 from .. import manual_variable_initialization as manual_variable_initialization
-from .. import map_fn as map_fn
 from .. import max as max
 from .. import maximum as maximum
 from .. import mean as mean
@@ -262,6 +261,14 @@ def is_keras_tensor(x: TensorLike) -> bool:
 
 def l2_normalize(x: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
     """`x` divided by its L2 norm along `axis`, or that of all its elements."""
+
+def map_fn(
+    fn: Callable[..., Any],
+    elems: TensorLike | Sequence[TensorLike],
+    name: str | None = None,
+    dtype: DType | None = None,
+) -> Any:
+    """`fn` of each element along the first axis of `elems`, stacked."""
 
 def name_scope(name: str) -> AbstractContextManager[Any]:
     """Put `name` and a slash before the names of the variables made inside."""
