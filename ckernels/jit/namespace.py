@@ -14,6 +14,7 @@ import types
 import numpy as np
 
 from ..base.errors import NotSupported
+from ..graph.node import constant
 from ..numpy.promote import NUMPY
 from ..numpy.rows import call
 from ..numpy.value import ArrayValue, result
@@ -148,6 +149,10 @@ class Namespace:
         self.__dict__["random"] = Forbidden("np.random")
         for name, axis in (("r_", 0), ("c_", -1)):
             self.__dict__[name] = Joined(trace, name, axis)
+        for function in PLACES:
+            self.__dict__[function.__name__] = made(trace, function)
+        for name in ("mgrid", "ogrid"):
+            self.__dict__[name] = Grid(trace, getattr(np, name))
         self.__dict__["ndarray"] = ArrayClass(trace)
 
     def __getattr__(self, name):
@@ -216,6 +221,36 @@ class ArrayClass:
         if buffer is not None:
             raise NotSupported("np.ndarray on a buffer")
         return creating(self.trace, np.empty)(shape, dtype)
+
+
+PLACES = (np.tril_indices, np.triu_indices, np.diag_indices, np.mask_indices, np.indices, np.tri)
+
+
+def made(trace, function):
+    """A function that makes places of known numbers, as one that makes traced arrays."""
+
+    @functools.wraps(function)
+    def make(*args, **kwargs):
+        return constants(trace, function(*args, **kwargs))
+
+    return make
+
+
+def constants(trace, found):
+    """Arrays that NumPy made of what a trace knows, as traced arrays."""
+    if isinstance(found, (tuple, list)):
+        return type(found)(constants(trace, x) for x in found)
+    return ArrayValue(trace, constant(found), False, True) if type(found) is np.ndarray else found
+
+
+class Grid:
+    """np.mgrid or np.ogrid as a traced function sees it."""
+
+    def __init__(self, trace, grid):
+        self.trace, self.grid = trace, grid
+
+    def __getitem__(self, key):
+        return constants(self.trace, self.grid[key])
 
 
 def creating(trace, function):

@@ -10,7 +10,7 @@ from ..graph.shapes import axis_of
 from ..ops.shape import sized, times
 from . import rows
 from .promote import supported
-from .value import ArrayValue, store
+from .value import ArrayValue, store, stored
 
 
 def reshape(x, *shape, order="C", copy=None):
@@ -276,10 +276,29 @@ def copyto(dst, src, casting="same_kind", where=True):
 
 
 def fill_diagonal(a, val, wrap=False):
-    if a.ndim != 2 or wrap or np.ndim(val):
-        a.owner.refuse("fill_diagonal of more than a matrix and a number")
-    n = min(operator.index(s) for s in a.shape)
-    a[np.arange(n), np.arange(n)] = val
+    """np.fill_diagonal: a choice for each element, whose places on the diagonal have numbers."""
+    if a.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    old, axes = a.read(), range(a.ndim)
+    if a.ndim > 2 and len({operator.index(s) for s in a.shape}) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    sizes = sized(old)
+    places = [ops.expand(ops.arange(0, sizes[k], 1, "int64"), tuple(x for x in axes if x != k))
+              for k in axes]  # fmt: skip
+    number, there = places[0], ops.eq(places[0], places[1])
+    for place in places[2:]:
+        there = ops.logical_and(there, ops.eq(number, place))
+    if wrap and a.ndim == 2:
+        at = ops.add(ops.mul(places[0], sizes[1]), places[1])
+        step = ops.add(ops.cast(sizes[1], "int64"), 1)
+        number, there = ops.floor_div(at, step), ops.eq(ops.mod(at, step), 0)
+    values = stored(a.owner, val, old.dtype)
+    if values.ndim:
+        flat = ops.flatten(values)
+        if flat.shape[0] in (0, None):
+            a.owner.refuse("no values, or an unknown number of them, to be repeated")
+        values = ops.take(flat, ops.mod(number, flat.shape[0]), 0)
+    a[...] = a.fresh(ops.where(there, values, old))
 
 
 def putmask(a, mask, values):

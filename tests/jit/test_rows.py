@@ -119,6 +119,49 @@ def test_traced(program, arguments):
     check(program, *arguments)
 
 
+def diagonals(a, value, wrap):
+    b = a.copy()
+    np.fill_diagonal(b, 0)
+    np.fill_diagonal(a, value, wrap=wrap)
+    return b, a * 2
+
+
+def places(a):
+    i, j = np.triu_indices(a.shape[0], 1)
+    b, c = a.copy(), np.zeros_like(a)
+    b[i, j] = 0
+    c[np.tril_indices(len(a), -1)] = a[i, j]
+    return b, b[j, i].sum(), c, a[np.diag_indices(4)], a[np.indices((2, 3))[0]] * np.tri(20)[3]
+
+
+def grids(a):
+    i, j = np.mgrid[0:9, 0:9]
+    k, l = np.ogrid[:4, :5]
+    i *= 2
+    return a[i, j] * (i - j), a[k, l]
+
+
+Q = RNG.random((20, 20))
+
+
+@pytest.mark.parametrize("program, arguments", [
+    *[(diagonals, [a, v, wrap]) for wrap in (False, True) for a, v in (
+        (Q, 2.0), (Q[:5].T, 2), (Q[:5], Q[0, :3]), (Q[:9, ::-4], Q[0]), (Q[:0], 1.0),
+        (Q[:, :0], 1.0), (Q[:1], 3), (Q[:, :1], 3), (np.zeros((4, 4, 4)), Q[0, :4]),
+        (np.arange(12).reshape(3, 4), 2.7), (np.arange(12).reshape(6, 2), Q[0] * 9),
+        (np.zeros((5, 2), "complex64"), 1j), (np.ones((7, 3), bool), 0), (Q[::2, ::2], [1, 2]))],
+    (places, [Q]), (grids, [Q]),
+])  # fmt: skip
+def test_diagonals_and_places_of_known_numbers(program, arguments):
+    check(program, *arguments)
+
+
+def test_diagonals_that_are_refused():
+    for a, value in ((Q[0], 1.0), (np.zeros((2, 3, 3)), 1.0)):
+        with pytest.raises(ValueError, match="at least 2-d|equal length"):
+            ck.jit(diagonals)(a.copy(), value, False)
+
+
 def extrema(x, i):
     y = x.copy()
     np.maximum.at(y, i, x[:5])
