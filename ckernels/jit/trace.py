@@ -56,6 +56,10 @@ def placeholder(dtype, shape, name=None):
     return make("placeholder", (), attrs)
 
 
+class InNumPy(Untraceable):
+    """A loop that NumPy takes sooner than a trace of it, turn by turn."""
+
+
 class TurnLeaves(set):
     """The placeholders of one loop whose turn is being traced. guards: truth values of each turn
     that the trace takes for granted; chosen: how many tests it decided for itself."""
@@ -201,6 +205,12 @@ class Trace(Owner):
             return ops.cast(b.read(), "int64")
         return b if b is None else int(b)
 
+    def is_element(self, end):
+        """Whether the end of a slice is computed from an element of an array that a turn reads."""
+        return isinstance(end, Node) and any(
+            n.op.name == "take" and self.of_turn(n.inputs[1]) for n in toposort([end])
+        )
+
     def slice(self, value, place, k, parts):
         """A slice over nodes. Of one that moves with a turn its length has to be told from others,
         so sizes are pinned; one that keeps its length is a MovingSlice, if nothing is clipped."""
@@ -214,10 +224,12 @@ class Trace(Owner):
         if any(p is None or p is Ellipsis or isinstance(p, (ArrayValue, np.ndarray, list))
                for p in parts[:place]):  # fmt: skip
             raise Untraceable("a slice that moves, behind an ellipsis or an array")
+        width = distance(start, stop) if all(moving) and step in (None, 1) else None
+        if width is None and self.is_element(start) and self.is_element(stop):
+            raise InNumPy("a slice between two elements in a turn, computed at full length")
         size = value.read().shape[place]
         if size is None and self.of_turn(start if moving[0] else stop):
             raise Pinned(None)
-        width = distance(start, stop) if all(moving) and step in (None, 1) else None
         if width is None or size is None:
             return slice(*bounds)
         low, high = (getattr(b, "bounds", None) for b in (k.start, k.stop))

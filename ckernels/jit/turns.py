@@ -25,7 +25,7 @@ from .halves import Halves
 from .jumps import RESULT
 from .maybe import MaybeNumber, flag_of
 from .number import PythonNumber, known
-from .trace import Asked, TurnLeaves, Untraceable, placeholder
+from .trace import Asked, InNumPy, TurnLeaves, Untraceable, placeholder
 from .trees import flatten, put_together
 
 MOST_OBJECTS = 10_000  # that are looked through for changes
@@ -290,10 +290,6 @@ class Name(NamedTuple):
     kinds: list
     first: list  # leaves before the first turn; None where the name has no value then
     inputs: list  # placeholders, as a list for each leaf
-
-
-class InNumPy(Untraceable):
-    """A loop that NumPy takes sooner than a trace of it, turn by turn."""
 
 
 class TooFewTurns(Exception):

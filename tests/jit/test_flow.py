@@ -24,6 +24,38 @@ def scans(function, *args):
     return sum("scan" in s for s in steps)  # those inside of others included
 
 
+# ---- slices whose ends are elements --------------------------------------------------------------
+
+
+def rows_of_sparse(starts, x):
+    y = np.empty(len(starts) - 1)
+    for i in range(len(starts) - 1):
+        y[i] = x[starts[i] : starts[i + 1]].sum()
+    return y
+
+
+def rows_by_ints(starts, x):
+    y = np.empty(len(starts) - 1)
+    for i in range(len(starts) - 1):
+        y[i] = x[int(starts[i]) : int(starts[i + 1]) + 1].sum()
+    return y
+
+
+def ends_of_one_side(starts, x):
+    y = np.empty(len(starts))
+    for i in range(len(starts)):
+        y[i] = x[starts[i] :].sum() + x[i : len(x) - i].sum()
+    return y
+
+
+def test_slices_between_elements_are_numpys():
+    starts = np.arange(0, 400, 2)  # each turn would go through all of x
+    for function in (rows_of_sparse, rows_by_ints):
+        jitted = check(function, starts, R.normal(size=400), traced=False)
+        assert any("two elements" in why for why in jitted.report()["numpy"])
+    check(ends_of_one_side, starts, R.normal(size=400))
+
+
 # ---- loops that are scans ------------------------------------------------------------------------
 
 
