@@ -13,7 +13,7 @@ import pytest
 
 import ckernels as ck
 from ckernels.base.errors import CKernelsWarning, NotSupported
-from ckernels.jit.namespace import CREATING, Namespace
+from ckernels.jit.namespace import CREATING, PLACES, Namespace
 
 from .beside import check, same
 
@@ -608,6 +608,7 @@ def test_views_of_as_many_elements_as_sizes_say_are_returned_at_each_size(window
 def test_no_name_of_numpy_is_hidden_by_one_of_ours():
     check(lambda x: np.trace(np.outer(x, x), 2), np.arange(6.0))
     ours = vars(Namespace(None)).keys() | {n for n in dir(Namespace) if n[0] != "_"}
-    made = {f.__name__ for f in CREATING} | {"random", "r_", "c_", "ndarray"}
+    made = {f.__name__ for f in (*CREATING, *PLACES)} | {"random", "r_", "c_", "ndarray"}
+    made |= {"mgrid", "ogrid"}
     made |= {"array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"}
     assert {n for n in ours if hasattr(np, n)} == made
