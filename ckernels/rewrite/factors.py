@@ -83,8 +83,8 @@ def inside(n, depth=3):
     x = n.inputs[0]
     if x.op.name in SEEN:
         x = inside(x, depth)
-    if x.op.name not in OPENS or not depth:
-        return n
+    if x.op.name not in OPENS or not depth or x.ndim != n.inputs[0].ndim:
+        return n  # a view of x needs the axes of size 1 that x came without
     inputs = []
     for i in x.inputs:
         new = shown(n, i, x)
