@@ -30,7 +30,7 @@ def split(context, op, node, inputs):
         x, first, sizes = inputs
         if first.value is None:
             raise Untranslated("an axis that is data")
-        axis = int(first.value)
+        axis = int(first.value) % x.ndim
     if sizes.shape[0] != op.len_splits or (sizes.value is not None and (sizes.value < 0).any()):
         raise Between("sizes that are wrong, or of any count: perform says in which way")
     if sizes.value is None:
