@@ -103,8 +103,15 @@ def _turned(x):
 
 @translates("Eigh")
 def eigh(context, op, node, inputs):
+    if len(inputs) > 1:
+        raise Untranslated("eigenvalues of one matrix by another")
     x = _real(node, inputs[0])
-    return list(ops.eigh(x if op.UPLO == "L" else _turned(x)))
+    return list(ops.eigh(x if _is_lower(op) else _turned(x)))
+
+
+def _is_lower(op):
+    """Which triangle is read: `lower` says so since PyTensor 3.3, the letter UPLO before."""
+    return op.lower if hasattr(op, "lower") else op.UPLO == "L"
 
 
 @translates("EighGrad")
@@ -112,7 +119,7 @@ def eigh_gradient(context, op, node, inputs):
     """By our rule, which has the limit where eigenvalues are equal; PyTensor divides by zero."""
     _, *parts = [_real(node, x) for x in inputs]
     found = from_eigenvalues(*parts)
-    return found if op.UPLO == "L" else _turned(found)
+    return found if _is_lower(op) else _turned(found)
 
 
 @translates("SolveTriangular")
