@@ -131,6 +131,28 @@ def call(name, d, operands, out, lib=None):
     return result
 
 
+def call_copy(name, x, shape, near, gap):
+    """`x` copied to an array of `shape` by the runtime; near: how far apart in `x` the elements of
+    the result along each axis lie. Rows of the result are `gap` elements further apart than they
+    need to be, and what lies between them stays as it was."""
+    wide = fenced(np.full((*shape[:-1], shape[-1] + gap), 77, x.dtype))
+    out = wide[..., : shape[-1]]
+    far = [*(s // x.itemsize for s in out.strides[:-1]), 1]  # NumPy: 0 in an empty array
+    d = [OPS.index(name), x.itemsize.bit_length() - 1]
+    for numbers, filler in ((shape, 1), (near, 0), (far, 0)):
+        d += [*[filler] * (5 - len(shape)), *numbers]
+    lib, numbers = load(), ffi.new("int64_t[]", d + [0] * (DIMS - len(d)))
+    span = ffi.new("ck_operand *")
+    for which, array in enumerate((x, out)):
+        assert lib.ck_native_operand(numbers, which, span) == 1
+        assert (span.low, span.high, span.written) == (*bounds(array), which)
+    assert lib.ck_native_operand(numbers, 2, span) == 0
+    pointers = [ffi.cast("void *", a.__array_interface__["data"][0]) for a in (x, out)]
+    assert lib.ck_native(ffi.new("void *[]", pointers), numbers, ffi.NULL) == 0
+    assert (wide[..., shape[-1] :] == 77).all()
+    return out
+
+
 def oracle(name, attrs, *arrays):
     return REGISTRY[name].oracle(attrs, *arrays)
 

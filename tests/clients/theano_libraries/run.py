@@ -15,6 +15,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 
+from ..theano_suite import run as suite
 from .tables import CHANGED, LIBRARIES
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -40,13 +41,7 @@ REASONS = [  # (reason, pattern of the error)
 
 def known(path=KNOWN):
     """{"library test": reason} of failing.txt."""
-    found, reason = {}, None
-    for line in path.read_text().splitlines() if path.exists() else ():
-        if line.startswith("# "):
-            reason = line[2:]
-        elif line.strip():
-            found[line.strip()] = reason
-    return found
+    return suite.known(path)
 
 
 def copied(name, source, folder):
@@ -136,10 +131,7 @@ def write(folder, names, path=KNOWN):
         for test, error in results(folder, name)[3].items():
             fits = [reason for reason, pattern in REASONS if re.search(pattern, error)]
             table[test] = old.get(test) or (fits or [UNSORTED])[0]
-    parts = []
-    for reason in sorted(set(table.values())):
-        parts += [f"# {reason}", *sorted(t for t, r in table.items() if r == reason), ""]
-    path.write_text("\n".join(parts))
+    suite.save(table, path)
 
 
 def main(source, folder, *names):
@@ -163,11 +155,7 @@ def main(source, folder, *names):
         unknown += [t for t in bad if t not in listed]
         late += [t for t, r in listed.items() if t not in bad and not r.endswith(SOMETIMES)]
         print(f"{name}: {passed} passed, {failed} failed, {skipped} skipped", flush=True)
-    for test in unknown:
-        print(f"not in failing.txt: {test}")
-    for test in late:
-        print(f"in failing.txt, and passes: {test}")
-    return 1 if unknown or late else 0
+    return suite.judged(unknown, late)
 
 
 if __name__ == "__main__":

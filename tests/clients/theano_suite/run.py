@@ -228,10 +228,10 @@ def reason_of(message, text, folder):
     return None
 
 
-def known():
+def known(path=KNOWN):
     """{test: reason} of failing.txt."""
     found, reason = {}, None
-    for line in KNOWN.read_text().splitlines() if KNOWN.exists() else ():
+    for line in path.read_text().splitlines() if path.exists() else ():
         if line.startswith("# "):
             reason = line[2:]
         elif line.strip():
@@ -251,10 +251,24 @@ def write(folder, names):
     for name in names:
         for test, (message, text) in results(folder, name)[1].items():
             table[test] = reason_of(message, text, folder) or old.get(test) or UNSORTED
+    save(table)
+
+
+def save(table, path=KNOWN):
+    """failing.txt with the tests of `known`."""
     parts = []
     for reason in sorted(set(table.values())):
         parts += [f"# {reason}", *sorted(t for t, r in table.items() if r == reason), ""]
-    KNOWN.write_text("\n".join(parts))
+    path.write_text("\n".join(parts))
+
+
+def judged(unknown, late):
+    """The exit status, after a line for each test that failing.txt is wrong about."""
+    for test in unknown:
+        print(f"not in failing.txt: {test}")
+    for test in late:
+        print(f"in failing.txt, and passes: {test}")
+    return 1 if unknown or late else 0
 
 
 def main(package, folder, *names):
@@ -282,11 +296,7 @@ def main(package, folder, *names):
     for behaviour, what in (True, "of behaviour"), (False, "that look into graphs or memory"):
         own = [good for (_, kind), good in functions.items() if kind == behaviour]
         print(f"{sum(own)} of {len(own)} functions {what} passed in all their tests")
-    for test in unknown:
-        print(f"not in failing.txt: {test}")
-    for test in late:
-        print(f"in failing.txt, and passes: {test}")
-    return 1 if unknown or late else 0
+    return judged(unknown, late)
 
 
 if __name__ == "__main__":

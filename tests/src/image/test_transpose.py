@@ -9,41 +9,15 @@ from hypothesis import strategies as st
 
 import ckernels as K
 from ckernels import _runtime
-from src.natives import DIMS, OPS, bounds, fenced, ffi, load, same_for_all_threads
+from src.natives import DIMS, OPS, call_copy, fenced, ffi, load, same_for_all_threads
 
 EDGES = (1, 2, 3, 4, 5, 7, 8, 31, 64, 65, 130)
 
 
 def call(x, order, gap):
-    """`x` transposed to `order` by the runtime, rows of the result `gap` elements further apart
-    than they need to be; what lies between them stays as it was.
-    """
-    batch, rows, cols = [x.shape[k] for k in order[:-2]], x.shape[order[-2]], x.shape[order[-1]]
-    wide = fenced(np.full((*batch, rows, cols + gap), 77, x.dtype))
-    out = wide[..., :cols]
-    pad = 5 - x.ndim
-    near = [x.strides[k] // x.itemsize for k in order]
-    far = [*(s // x.itemsize for s in out.strides[:-1]), 1]  # NumPy: 0 in an empty array
-    d = [
-        OPS.index("transpose"),
-        x.itemsize.bit_length() - 1,
-        *[1] * pad,
-        *out.shape,
-        *[0] * pad,
-        *near,
-        *[0] * pad,
-        *far,
-    ]
-    d += [0] * (DIMS - len(d))
-    lib, numbers, span = load(), ffi.new("int64_t[]", d), ffi.new("ck_operand *")
-    for which, array in enumerate((x, out)):
-        assert lib.ck_native_operand(numbers, which, span) == 1
-        assert (span.low, span.high, span.written) == (*bounds(array), which)
-    assert lib.ck_native_operand(numbers, 2, span) == 0
-    pointers = [ffi.cast("void *", a.__array_interface__["data"][0]) for a in (x, out)]
-    assert lib.ck_native(ffi.new("void *[]", pointers), numbers, ffi.NULL) == 0
-    assert (wide[..., cols:] == 77).all()
-    return out
+    """`x` transposed to `order` by the runtime."""
+    shape, near = zip(*[(x.shape[k], x.strides[k] // x.itemsize) for k in order])
+    return call_copy("transpose", x, shape, near, gap)
 
 
 @settings(max_examples=150, deadline=None)
