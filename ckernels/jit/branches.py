@@ -239,11 +239,9 @@ def make_plan(tree, trace, leaves):
         bound = inspect.BoundArguments(jitted.signature, {
             **args, **{k: v.value for k, v in kwargs.items()}})  # fmt: skip
         found = jitted.body(build)(*bound.args, **bound.kwargs)
-        given = (args, kwargs, free)
     else:
         found = jitted.body(build)(*args, **kwargs)
-        given = (args, kwargs, free)
-    unchanged(given, tree.described, values)
+    unchanged((args, kwargs, free), tree.described, values)
     return Traced(tree, trace, values, found)
 
 

@@ -60,11 +60,9 @@ def breaks(statements):
 
 def understood(loop):
     """Whether all jumps of a loop stand in `if`s and loops."""
-    if strange([loop]) or any(
+    return not strange([loop]) and not any(
         isinstance(n, (ast.With, ast.AsyncWith)) and jumps([n]) for n in inside(loop.body)
-    ):
-        return False
-    return True
+    )
 
 
 def assign(name, value):

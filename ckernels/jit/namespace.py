@@ -325,13 +325,8 @@ def builtin_names():
     return found
 
 
-OWN = (
-    Namespace,
-    MathModule,
-    Forbidden,
-    Range,
-    Indexed,
-)  # objects of this room that a trace can reach
+# objects of this room that a trace can reach
+OWN = (Namespace, MathModule, Forbidden, Range, Indexed)
 
 
 def library(module):
