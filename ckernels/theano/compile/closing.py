@@ -9,6 +9,7 @@ from ...base.errors import ArgumentError
 from ...graph.walk import leaves, rebuild, toposort
 from ...ops.scan_ends import scan_updates
 from ..base.exceptions import MissingInputError, UnusedInputError
+from ..base.warned import warn_user
 from ..graph.apply import Constant, ancestors, clone
 from ..graph.apply import inputs as leaf_variables
 from ..graph.walks import is_leaf, replayed
@@ -195,9 +196,7 @@ def report_unused(variable, index, on_unused):
         "inputs, or call function with on_unused_input='warn' or 'ignore'."
     )
     if on_unused == "warn":
-        import warnings  # no name of this module
-
-        warnings.warn(text, stacklevel=6)
+        warn_user(text)
     elif on_unused == "raise":
         raise UnusedInputError(text)
     elif on_unused != "ignore":

@@ -5,8 +5,6 @@ variable changes; only where something is wrong does NumPy find the node it bega
 one runs in NumPy, node by node, with the user's functions called before and after each.
 """
 
-import warnings
-
 import numpy as np
 
 from ...base import dtypes
@@ -19,6 +17,7 @@ from ...runtime.shared import Shared, apply_updates, finish, updating
 from ...runtime.state import snapshot
 from ..base.config import config
 from ..base.exceptions import NanGuardError
+from ..base.warned import warn_user
 from ..graph.walks import handle_of
 
 BIG = 1e10  # Theano's
@@ -81,7 +80,7 @@ class NanGuard(Guarded):
         if action == "raise":
             raise problem
         if action == "warn":
-            warnings.warn(str(problem), stacklevel=4)
+            warn_user(str(problem))
         else:
             import pdb  # start-up
 

@@ -5,8 +5,6 @@ is no leaf, so that only this handle counts and not its twins of one expression.
 says about disconnected inputs is raised as Theano's class of error.
 """
 
-import warnings
-
 import numpy as np
 
 from ... import ops
@@ -19,6 +17,7 @@ from ...graph.walk import rebuild, toposort
 from ..base.config import config
 from ..base.exceptions import DisconnectedInputError, NullTypeGradError, RefusedError
 from ..base.names import absent_of as _absent_of
+from ..base.warned import warn_user
 from ..classes.meanings import DISCRETE
 from ..classes.op import KernelOp, PureOp, apply_op
 from ..classes.special import null
@@ -511,7 +510,7 @@ def _disconnected(x, cost, what):
         "operators without a derivative; pass disconnected_inputs='ignore' if that is meant"
     )
     if what == "warn":
-        warnings.warn(text, stacklevel=4)
+        warn_user(text)
         return
     raise with_line(DisconnectedInputError(text), getattr(x, "node", None))
 
@@ -635,7 +634,7 @@ def _rop_disconnected(y, what, returned):
     if what == "raise":
         raise DisconnectedInputError(text)
     if what == "warn":
-        warnings.warn(text, stacklevel=3)
+        warn_user(text)
     elif what != "ignore":
         raise ArgumentError(f"disconnected_outputs is 'raise', 'warn' or 'ignore', not {what!r}")
     if returned == "zero":
@@ -822,10 +821,9 @@ zero_grad_, consider_constant_ = ZeroGrad(), ConsiderConstant()
 
 def consider_constant(x):
     """`x`, whose gradient is zero."""
-    warnings.warn(
+    warn_user(
         "consider_constant() is deprecated: call zero_grad(), or disconnected_grad() to "
-        "cut the path altogether",
-        stacklevel=2,
+        "cut the path altogether"
     )
     return ConsiderConstant()(x)
 

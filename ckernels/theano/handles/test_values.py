@@ -1,12 +1,11 @@
 """Test values: computed while graphs are built, where the flag compute_test_value says so."""
 
-import warnings
-
 import numpy as np
 
 from ...base.errors import ArgumentError
 from ..base.config import config
 from ..base.hooks import register_hook
+from ..base.warned import warn_user
 from ..classes.op import NodeOp, run
 from ..graph.apply import Constant, apply_order
 from .variables import as_tensor_variable
@@ -86,7 +85,7 @@ def compute(node):
         if what == "raise":
             raise ArgumentError(text) from problem
         if what == "warn":
-            warnings.warn(text, stacklevel=4)
+            warn_user(text)
         return
     _performed(node, inputs)
 
@@ -117,7 +116,7 @@ def missing_test_message(message):
     if config.compute_test_value == "raise":
         raise AttributeError(message)
     if config.compute_test_value == "warn":
-        warnings.warn(message, stacklevel=3)
+        warn_user(message)
 
 
 def debug_error_message(message):
@@ -125,7 +124,7 @@ def debug_error_message(message):
     if config.compute_test_value in ("raise", "ignore"):
         raise ArgumentError(message)
     if config.compute_test_value == "warn":
-        warnings.warn(message, stacklevel=3)
+        warn_user(message)
 
 
 register_hook("test_value", get_test_value)

@@ -15,6 +15,7 @@ from ..base import utils
 from ..base.config import config
 from ..base.exceptions import AsTensorError
 from ..base.hooks import hook, register_hook
+from ..base.warned import warn_user
 from ..graph import apply as gof
 from ..graph.pickling import deep_copied, reduced
 from ..graph.walks import LAZY, derived, lazy
@@ -132,7 +133,6 @@ class TensorVariable(Handle, gof.Variable):
 
 def warn_float64(type):
     """Do what the flag warn_float64 says about a new variable of `type`."""
-    import warnings  # no name of this module
 
     text = (
         "a variable of float64 was made, which the flag warn_float64 asks to report; make it "
@@ -140,7 +140,7 @@ def warn_float64(type):
     )
     if config.warn_float64 == "raise":
         raise CKernelsError(text)
-    warnings.warn(text, stacklevel=6)
+    warn_user(text)
 
 
 _new = object.__new__

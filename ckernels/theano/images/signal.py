@@ -3,8 +3,6 @@
 `from ckernels.compat import signal`. Padding is never a maximum and adds nothing to a sum.
 """
 
-import warnings
-
 import numpy as np
 
 from ... import ops
@@ -15,6 +13,7 @@ from ...base.errors import ArgumentError, CKernelsWarning, NotSupported, ShapeEr
 from ...graph.node import Node, make
 from ...graph.shapes import show
 from ...ops.shape import sized, times
+from ..base.warned import warn_user
 from . import nnet
 
 MODES = ("max", "sum", "average_inc_pad", "average_exc_pad")
@@ -85,7 +84,7 @@ def _pool(n, name, input, ws, ignore_border, stride, pad, mode, ds, st, padding)
 
 
 def _warn(text):
-    warnings.warn(text, CKernelsWarning, stacklevel=4)
+    warn_user(text, CKernelsWarning)
 
 
 def pool_2d(

@@ -6,6 +6,7 @@ from .... import ops
 from ....base.errors import ArgumentError, IndexOutOfBounds, UsageError
 from ....graph.node import make
 from ....graph.op import Op as Row
+from ...base.warned import warn_user
 from ...classes.meanings import floats, upcast
 from ...classes.op import KernelOp
 from ...handles.variables import as_tensor_variable
@@ -56,11 +57,7 @@ def softmax(c):
     """exp(x) / sum(exp(x)) of each row; of a vector a matrix of one row."""
     c = as_tensor_variable(c)
     if c.ndim == 1 and c.broadcastable[0]:
-        import warnings  # no name of this module
-
-        warnings.warn(
-            "softmax of a vector that has one element is 1, whatever its value", stacklevel=2
-        )
+        warn_user("softmax of a vector that has one element is 1, whatever its value")
     return softmax_op(c)
 
 

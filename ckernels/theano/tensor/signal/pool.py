@@ -6,6 +6,7 @@ from ....api.tensor import Tensor
 from ....base.errors import ArgumentError, NotSupported, UsageError
 from ...base.names import absent_of as _absent_of
 from ...base.signatures import like as _like
+from ...base.warned import warn_user
 from ...classes.op import KernelOp
 from ...handles.variables import Handle, as_tensor_variable
 from ...images import signal as own
@@ -52,7 +53,6 @@ def _pooled(x, function, options):
 
 
 def _pool(n, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
-    import warnings  # no name of this module
 
     for old, new, value, instead in (
         ("ds", "ws", ds, ws),
@@ -64,9 +64,7 @@ def _pool(n, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
                 raise ArgumentError(
                     f"'{old}' is the old name of '{new}' and both were given: pass only '{new}'"
                 )
-            warnings.warn(
-                f"deprecated: '{old}' is now called '{new}', and the old name will go", stacklevel=3
-            )
+            warn_user(f"deprecated: '{old}' is now called '{new}', and the old name will go")
     ws = ds if ws is None else ws
     stride = st if stride is None else stride
     pad = pad if padding is None else padding
@@ -85,10 +83,9 @@ def _pool(n, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
         image = _pool(2, image, (1, *ws), ignore_border, (1, *stride), (0, *pad), mode, *[None] * 3)
         return image.dimshuffle(*rest, input.ndim)
     if ignore_border is None:
-        warnings.warn(
+        warn_user(
             f"pool_{n}d: without ignore_border, False is used; later this will be True, "
-            "so pass the one you mean",
-            stacklevel=3,
+            "so pass the one you mean"
         )
         ignore_border = False
     modes = ("max", "sum", "average_inc_pad", "average_exc_pad")
