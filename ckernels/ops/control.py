@@ -24,7 +24,16 @@ class IndexCheckError(CheckError, IndexOutOfBounds):
     """The same of an index or an axis."""
 
 
-CHECKS = {"": CheckError, "value": ArgumentCheckError, "index": IndexCheckError}
+class ZeroCheckError(CheckError, ZeroDivisionError):
+    """The same of a number that NumPy would refuse to divide by."""
+
+
+CHECKS = {
+    "": CheckError,
+    "value": ArgumentCheckError,
+    "index": IndexCheckError,
+    "zero": ZeroCheckError,
+}
 
 
 def _run_print(attrs, x):
@@ -70,7 +79,8 @@ Op(
 
 def check(x, *conditions, message="", error=""):
     """`x`; computing it raises CheckError with `message` unless all `conditions` hold; with
-    error="value" or "index" one that is a ValueError or an IndexError too."""
+    error="value", "index" or "zero" one that is a ValueError, an IndexError or a
+    ZeroDivisionError too."""
     nodes = [to_node(x, "check")] + [cast(to_node(c, "check"), "bool") for c in conditions]
     return make("check", nodes, {"message": str(message), **({"error": error} if error else {})})
 

@@ -234,3 +234,53 @@ def test_stores_that_would_round_are_numpys():
     check(larger, np.zeros(9, "int8"), np.array([200, 3]), traced=False)
     with pytest.raises(TypeError, match="subtract"):
         ck.jit(lambda x: np.subtract.at(x, 0, True))(np.ones(9, bool))
+
+
+FLOATS, WITH_GAPS = ("float16", "float32", "float64"), RNG.normal(size=(5, 7)) * 20
+WITH_GAPS[1, :3], WITH_GAPS[4, 6] = np.nan, np.inf
+QUANTILES = [
+    0.3, 1, [0.25, 1.0], (0, 1), [], np.float32(0.7), np.float64(0.7), np.array([0.3, 0.9], "f4"),
+    np.array(0.5), np.array([0, 1], "uint8"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, "int8", "uint16", "int64"])
+@pytest.mark.parametrize("name", ["quantile", "percentile", "nanquantile", "nanpercentile"])
+def test_quantiles_of_every_dtype_by_every_form_are_numpys(name, dtype):
+    function, x = getattr(np, name), np.nan_to_num(WITH_GAPS, posinf=9)
+    x = (abs(x) if dtype == "uint16" else x).astype(dtype)
+    arrays = [x, WITH_GAPS.astype(dtype)] if dtype in FLOATS else [x]
+    wide = [x * np.int64(2**52) + 1] if dtype == "int64" else []
+    for at, q in enumerate(QUANTILES):
+        method = ("linear", "lower", "higher", "nearest", "midpoint")[at % 5]
+
+        def by(x, q=q, method=method):
+            return function(x, q, axis=0), function(x, q, axis=(0, 1), method=method, keepdims=True)
+
+        check(lambda xs: [by(x) for x in xs], arrays, traced=None if dtype == "float16" else True)  # noqa: B023
+        if method in ("lower", "higher", "nearest"):
+            check(lambda xs: [function(x, q, method=method) for x in xs], wide)  # noqa: B023
+
+
+def test_quantiles_out_of_range_are_numpys_errors():
+    for function, q in ((np.quantile, 1.5), (np.percentile, [50.0, -1.0]), (np.quantile, np.nan)):
+        jitted = ck.jit(lambda x, q: function(x, q))  # noqa: B023
+        for given in (q, np.array(q)):
+            with pytest.raises(ValueError, match="must be in the range"):
+                jitted(V, given)
+
+
+@pytest.mark.parametrize(
+    "a, w", [(V[:0], V[:0]), (V, 0 * V), (A, A * 0), (A, np.r_[1, -1, [0] * 8])]
+)
+def test_an_average_by_weights_that_sum_to_zero_is_no_number(a, w):
+    jitted = ck.jit(lambda a, w: np.average(a, -1, w))
+    for function in (jitted, lambda a, w: np.average(a, -1, w)):
+        with pytest.raises(ZeroDivisionError, match="sum to zero"):
+            function(a, w)
+    check(lambda a, w: np.average(a, -1, w), A, A + 9)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "bool", "uint8", *FLOATS[1:]])
+def test_a_pseudo_inverse_of_nothing_keeps_its_dtype(dtype):
+    check(np.linalg.pinv, np.zeros((0, 3), dtype), traced=True)

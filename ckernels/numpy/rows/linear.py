@@ -315,7 +315,9 @@ def qr(rule, a, mode="reduced"):
 def pinv(rule, a, rcond=None, hermitian=False, *, rtol=NONE):
     if rcond is not None or hermitian or rtol is not NONE:
         raise NotSupported("pinv with a limit, or of hermitian matrices")
-    return ops.pinv(*_floats(rule, a))
+    a = node_of(a, rule)
+    found = ops.pinv(*_floats(rule, a))
+    return ops.cast(found, a.dtype) if 0 in a.shape[-2:] else found  # as NumPy's of none
 
 
 @row(np.linalg.cond)

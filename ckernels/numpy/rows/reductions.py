@@ -148,8 +148,10 @@ def average(rule, a, axis=None, weights=None, returned=False, *, keepdims=NONE):
         common = rule.common([np.dtype(common), np.dtype("float64")])
     a, weights = ops.cast(a, common), ops.cast(ops.broadcast_like(weights, a), common)
     keep = _plain(keepdims, False)
-    above = ops.sum(ops.mul(a, weights), axis, keep)
-    return ops.true_div(above, ops.sum(weights, axis, keep))
+    above, below = ops.sum(ops.mul(a, weights), axis, keep), ops.sum(weights, axis, keep)
+    message = "Weights sum to zero, can't be normalized"
+    below = ops.check(below, ops.ne(below, 0), message=message, error="zero")
+    return ops.true_div(above, below)
 
 
 def _without_nan(value):

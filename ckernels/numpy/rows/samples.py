@@ -9,7 +9,8 @@ from ...graph.node import Node, constant
 from ...graph.shapes import axes_of
 from ...ops.quantiles import METHODS
 from ...ops.shape import sized, times
-from .base import node_of, row, typed
+from ..promote import Weak
+from .base import node_of, row, typed, ufunc
 from .filling import linspace
 from .reductions import spread
 
@@ -49,71 +50,144 @@ def median(rule, a, axis=None, out=None, overwrite_input=False, keepdims=False):
     return ops.expand(found, axes) if keepdims else found
 
 
+def _vector(rule, numbers):
+    """A list of numbers, which data may decide, as a vector of the dtype of an array of them."""
+    if not any(isinstance(i, (Node, Weak)) for i in numbers):
+        return np.asarray(numbers)
+    nodes = [node_of(i, rule) for i in numbers]
+    if any(n.ndim for n in nodes):
+        raise NotSupported("quantiles in a table")
+    common = rule.common([np.dtype(n.dtype) for n in nodes])
+    return ops.stack([ops.cast(n, common) for n in nodes], 0)
+
+
 def _probabilities(rule, q, by):
-    if isinstance(q, (int, float, np.generic)) or isinstance(q, (list, tuple, np.ndarray)):
-        q = np.asarray(q, "float64") / by
-        if not ((q >= 0) & (q <= 1)).all():
-            raise NotSupported("quantiles outside of 0 to 1")
-        return q
-    raise NotSupported("quantiles that data decides")
+    """(the quantiles in the dtype that NumPy finds their places in, an example of `q`)."""
+    if isinstance(q, (list, tuple)) and not isinstance(q, Weak):
+        q = _vector(rule, q)
+    node = ufunc(rule, np.true_divide, q, by) if by != 1 else node_of(q, rule)
+    if node.ndim > 1 or dtypes.is_complex(node.dtype) or node.dtype in ("bool", "float16"):
+        raise NotSupported(f"quantiles of {node.ndim} dimensions or of {node.dtype}")
+    if isinstance(q, Weak):
+        example = q.kind(0)
+    elif isinstance(q, Node):
+        example = np.zeros((1,) * q.ndim, q.dtype)
+    else:
+        example = q if isinstance(q, (int, float)) else np.asarray(q)
+    name, most = ("Quantiles", 1) if by == 1 else ("Percentiles", 100)
+    message = f"{name} must be in the range [0, {most}]"
+    if node.value is not None:
+        if not ((node.value >= 0) & (node.value <= 1)).all():
+            raise NotSupported(message)
+        return node, example
+    inside = ops.logical_and(ops.ge(node, 0), ops.le(node, 1))
+    return ops.check(node, inside, message=message, error="value"), example
 
 
-def _quantile(function, by):
-    @row(function)
-    def build(rule, a, q, axis=None, out=None, overwrite_input=False, method="linear",
-              keepdims=False, *, weights=None, interpolation=None):  # fmt: skip
-        if weights is not None or interpolation is not None or method not in METHODS:
-            raise NotSupported(f"{function.__name__} with weights or the method {method!r}")
-        x, axes = gathered(_floats(rule, a), axis)
-        if x.shape[-1] == 0:
-            raise NotSupported("quantiles of no elements")
-        q = _probabilities(rule, q, by)
-        if q.ndim > 1:
-            raise NotSupported("quantiles in a table")
-        found = ops.quantile(x, q if q.ndim else float(q), -1, method)
-        return ops.expand(found, tuple(i + q.ndim for i in axes)) if keepdims else found
+def _places(q, last, method):
+    """(places below and above the quantiles `q`, how far between them or None where each is one
+    element) in `last` + 1 sorted elements; `last`: of the shape of `q`, or with axes before its."""
+    q = ops.cast(q, "float64") if method == "midpoint" and dtypes.is_discrete(q.dtype) else q
+    place = ops.mul(ops.cast(last, q.dtype), q)
+    if dtypes.is_discrete(place.dtype):
+        return ops.cast(place, "int64"), None, None
+    below = ops.floor(place)
+    if method in ("lower", "higher", "nearest"):
+        one = {"lower": below, "higher": ops.ceil(place), "nearest": ops.round(place)}[method]
+        return ops.cast(one, "int64"), None, None
+    low, weight = ops.cast(below, "int64"), ops.sub(place, below)
+    if method == "midpoint":
+        half = typed(0.5, place.dtype)
+        weight = ops.where(ops.eq(weight, 0), ops.zeros_like(weight), half)
+    return low, ops.minimum(ops.add(low, 1), last), weight
 
 
-_quantile(np.quantile, 1.0)
-_quantile(np.percentile, 100.0)
+def _between(a, b, weight, dtype):
+    """From `a` to `b` by NumPy's steps: the difference of floats in their own dtype, from the
+    nearer end. Differences of ints are of floats, since those of narrow ints wrap."""
+    if dtypes.is_discrete(a.dtype):
+        a, b = ops.cast(a, dtype), ops.cast(b, dtype)
+    step = ops.cast(ops.sub(b, a), dtype)
+    a, b, weight = (ops.cast(n, dtype) for n in (a, b, weight))
+    near_a = ops.add(a, ops.mul(step, weight))
+    near_b = ops.sub(b, ops.mul(step, ops.sub(1, weight)))
+    return ops.where(ops.ge(weight, 0.5), near_b, near_a)
 
 
-def _without_nan(rule, a, axis, q):
-    """The quantile q of the elements along axes that are no NaN; NaN where there are none."""
-    x, axes = gathered(_floats(rule, a), axis)
+def _samples(rule, a, axis):
+    x = node_of(a, rule)
+    if dtypes.is_complex(x.dtype) or x.dtype == "bool":
+        raise NotSupported("order statistics of complex numbers or bools")
+    x, axes = gathered(x, axis)
     if x.shape[-1] == 0:
         raise NotSupported("quantiles of no elements")
+    return ops.sort(x, -1), axes  # NaN at the end
+
+
+def _last(x):
+    return ops.sub(ops.cast(ops.getitem(ops.shape(x), x.ndim - 1), "int64"), 1)
+
+
+def _last_number(x):
+    """The place of the last element of sorted rows that is no NaN; 0 where there is none."""
     count = ops.sum(ops.cast(ops.logical_not(ops.isnan(x)), "int64"), -1)
-    x = ops.sort(x, -1)  # NaN at the end
-    place = ops.mul(ops.cast(ops.maximum(ops.sub(count, 1), 0), x.dtype), typed(float(q), x.dtype))
-    low = ops.floor(place)
-    weight = ops.sub(place, low)
-    low = ops.cast(low, "int64")
-    high = ops.minimum(ops.add(low, 1), ops.maximum(ops.sub(count, 1), 0))
-    a, b = (ops.squeeze(ops.take_along_axis(x, ops.expand(i, (i.ndim,)), -1), (-1,))
-            for i in (low, high))  # fmt: skip
-    found = ops.where(ops.eq(weight, 0), a, ops.add(a, ops.mul(ops.sub(b, a), weight)))
-    return found, axes
+    return ops.maximum(ops.sub(count, 1), 0)
 
 
-def _nan_quantile(function, by):
+def _each(x, places, several=False):
+    """Of each row of `x` the element at its place, or those at its several places."""
+    if several:
+        return ops.take_along_axis(x, places, -1)
+    return ops.squeeze(ops.take_along_axis(x, ops.expand(places, (places.ndim,)), -1), (-1,))
+
+
+def _quantile(function, by, without_nan=False):
     @row(function)
     def build(rule, a, q, axis=None, out=None, overwrite_input=False, method="linear",
               keepdims=NONE, *, weights=None, interpolation=None):  # fmt: skip
-        q = _probabilities(rule, q, by)
-        if weights is not None or interpolation is not None or method != "linear" or q.ndim:
-            raise NotSupported(f"{function.__name__} with weights, several q or a method")
-        found, axes = _without_nan(rule, a, axis, q)
-        return ops.expand(found, axes) if _plain(keepdims, False) else found
+        if weights is not None or interpolation is not None or method not in METHODS:
+            raise NotSupported(f"{function.__name__} with weights or the method {method!r}")
+        wanted, example = _probabilities(rule, q, by)
+        x, axes = _samples(rule, a, axis)
+        dtype = function(np.ones(2, x.dtype), example, method=method).dtype.name  # NumPy knows it
+        if x.dtype == "float16" and dtype != "float16":
+            raise NotSupported(
+                "quantiles of float16 in a wider dtype, by differences rounded to 16 bits"
+            )
+        if without_nan and dtypes.is_float(x.dtype):
+            last = _last_number(x)
+            last = ops.expand(last, (last.ndim,)) if wanted.ndim else last
+            low, high, weight = _places(wanted, last, method)
+            found, other = (i if i is None else _each(x, i, wanted.ndim) for i in (low, high))
+        else:
+            low, high, weight = _places(wanted, _last(x), method)
+            found, other = (i if i is None else ops.take(x, i, -1) for i in (low, high))
+        found = ops.cast(found, dtype) if weight is None else _between(found, other, weight, dtype)
+        if dtypes.is_float(x.dtype) and not without_nan:
+            end = ops.cast(ops.getitem(x, (..., slice(-1, None) if wanted.ndim else -1)), dtype)
+            found = ops.where(ops.isnan(end), end, found)
+        found = ops.moveaxis(found, -1, 0) if wanted.ndim else found
+        if not _plain(keepdims, False):
+            return found
+        return ops.expand(found, tuple(i + wanted.ndim for i in axes))
 
 
-_nan_quantile(np.nanquantile, 1.0)
-_nan_quantile(np.nanpercentile, 100.0)
+_quantile(np.quantile, 1)
+_quantile(np.percentile, 100)
+_quantile(np.nanquantile, 1, without_nan=True)
+_quantile(np.nanpercentile, 100, without_nan=True)
 
 
 @row(np.nanmedian)
 def nanmedian(rule, a, axis=None, out=None, overwrite_input=False, keepdims=NONE):
-    found, axes = _without_nan(rule, a, axis, 0.5)
+    x = node_of(a, rule)
+    if dtypes.is_discrete(x.dtype):
+        return median(rule, x, axis, keepdims=_plain(keepdims, False))
+    x, axes = _samples(rule, x, axis)
+    last = _last_number(x)
+    half = ops.floor_div(last, 2)
+    low, high = _each(x, half), _each(x, ops.sub(last, half))
+    found = ops.where(ops.eq(low, high), low, ops.mul(ops.add(low, high), 0.5))
     return ops.expand(found, axes) if _plain(keepdims, False) else found
 
 
