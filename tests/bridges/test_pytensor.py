@@ -275,6 +275,63 @@ def test_eigenvectors_and_their_gradient_at_equal_eigenvalues(uplo):
         np.testing.assert_allclose(f(a)[1], want, rtol=1e-7, atol=1e-7)
 
 
+NEW_EIGH = pytest.mark.skipif(
+    not hasattr(pt.linalg, "eigh"), reason="older PyTensor has an op for the gradient of eigh"
+)
+
+
+def _of_eigenvectors(a, b):
+    w, v = pt.linalg.eigh(a)
+    return ((v * pt.exp(w)[..., None, :]) @ v.mT * b).sum()
+
+
+def _has_our_gradient(f):
+    return any(type(n.op).__name__ == "EighGrad" for n in f.maker.fgraph.apply_nodes)
+
+
+@NEW_EIGH
+def test_gradients_of_eigh_are_found_in_batches_in_float32_and_of_eigenvalues_alone():
+    a = RNG.normal(size=(4, 3, 3))
+    a, b = a + a.swapaxes(1, 2), RNG.normal(size=(4, 3, 3))
+    stack, weights = pt.dtensor3("stack"), pt.dtensor3("weights")
+    f = compiled([stack, weights], pytensor.grad(_of_eigenvectors(stack, weights), stack))
+    assert _has_our_gradient(f) and bridge.report(f) == []
+    one, weight = pt.fmatrix("one"), pt.dmatrix("weight")
+    g = compiled([one, weight], pytensor.grad(_of_eigenvectors(one, weight), one))
+    assert _has_our_gradient(g)
+    for k in range(4):
+        np.testing.assert_allclose(g(a[k].astype("f"), b[k]), f(a, b)[k], rtol=1e-3, atol=1e-3)
+    alone = compiled([x], pytensor.grad(pt.log(pt.linalg.eigh(x)[0]).sum(), x))
+    assert _has_our_gradient(alone)
+    square = a[0] @ a[0] + np.eye(3)
+    slope = np.linalg.inv(square)  # of log det: both halves fall on the lower triangle
+    np.testing.assert_allclose(alone(square), np.tril(slope) + np.tril(slope, -1), rtol=1e-9)
+    same = np.eye(3) * 2.0
+    np.testing.assert_allclose(alone(same), np.eye(3) / 2)
+
+
+@NEW_EIGH
+@pytest.mark.parametrize("near", ["two matrices", "other values", "one triangle", "no gradient"])
+def test_what_is_nearly_the_gradient_of_eigh_stays_what_it_is(near):
+    a, b = RNG.normal(size=(3, 3)), RNG.normal(size=(3, 3))
+    a, b, z = a + a.T, b @ b.T + np.eye(3), pt.dmatrix("z")
+    if near == "two matrices":
+        w, v = pt.linalg.eigh(x, z)
+        out = pytensor.grad((w**2).sum() + v[0, 0], x)
+    else:
+        w, v = pt.linalg.eigh(x)
+        other = pt.linalg.eigh(z)[0] if near == "other values" else w
+        gaps = pt.sub.outer(other, other).T
+        inner = pt.diag(w) + pt.switch(pt.eye(3, dtype="bool"), 0.0, 1.0 / gaps) * (v.T @ (z @ v))
+        s = v @ inner @ v.T
+        out = {"one triangle": pt.tril(s), "no gradient": s - s.T}.get(near)
+        out = pt.tril(s) + pt.triu(s, 1).T if out is None else out
+    f = compiled([x, z], out, on_unused_input="ignore")
+    want = pytensor.function([x, z], out, mode="FAST_COMPILE", on_unused_input="ignore")
+    assert not _has_our_gradient(f)
+    np.testing.assert_allclose(f(a, b), want(a, b), rtol=1e-8, atol=1e-8)
+
+
 def test_a_matrix_without_a_cholesky_factor_gives_nan_as_pytensor_does():
     f = compiled([x], pt.linalg.cholesky(x))
     assert np.isnan(f(-np.eye(3))).all()

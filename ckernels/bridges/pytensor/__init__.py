@@ -11,14 +11,16 @@ from pytensor import config
 from pytensor.compile import mode as _modes
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
+from . import spectra
 from .linker import CKernelsLinker
 
 __all__ = ["CKERNELS", "CKernelsLinker"]
 
 # The second tag shortens the buffers of scans to the rows that are used, as for PyTensor's other
-# linkers that allocate the rows of a scan themselves.
+# linkers that allocate the rows of a scan themselves; the third is our own rewrite.
 CKERNELS = _modes.Mode(
-    CKernelsLinker(), RewriteDatabaseQuery(include=["fast_run", "scan_save_mem_no_prealloc"])
+    CKernelsLinker(),
+    RewriteDatabaseQuery(include=["fast_run", "scan_save_mem_no_prealloc", spectra.TAG]),
 )
 
 

@@ -5,12 +5,14 @@ LU, Schur, ...) run through PyTensor's perform. Where there is no factor or no s
 gives NaN, and so do these.
 """
 
+import numpy as np
+
 from .... import ops
 from ....autodiff.batch import NoBatchRule, batched
 from ....autodiff.spectra import from_eigenvalues
 from ....graph.node import make
 from ..checks import agreed
-from ..registry import TRANSLATIONS, Untranslated, find, translates
+from ..registry import TRANSLATIONS, Untranslated, find, is_a, translates
 
 BATCHED = {"Cholesky", "MatrixInverse", "Det", "Dot", "Dot22", "SolveTriangular", "CholeskySolve"}
 
@@ -118,8 +120,17 @@ def _is_lower(op):
 def eigh_gradient(context, op, node, inputs):
     """By our rule, which has the limit where eigenvalues are equal; PyTensor divides by zero."""
     _, *parts = [_real(node, x) for x in inputs]
+    if _is_zero(node.inputs[4]):
+        parts.pop()
     found = from_eigenvalues(*parts)
     return found if _is_lower(op) else _turned(found)
+
+
+def _is_zero(variable):
+    """Whether a variable of PyTensor is filled with a constant 0."""
+    if variable.owner is not None and is_a(variable.owner.op, "Alloc"):
+        variable = variable.owner.inputs[0]
+    return hasattr(variable, "data") and not np.any(variable.data)
 
 
 @translates("SolveTriangular")
