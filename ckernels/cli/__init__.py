@@ -1,4 +1,4 @@
-"""The commands `ckernels-cache` (the compiledir) and `ckernels` (doctor, config, completion).
+"""The commands `ckernels-cache` (the compiledir) and `ckernels` (doctor, machine, config, ...).
 
 They read the same flags as the library, CKERNELS_FLAGS included. Tables at a terminal, plain text
 in a pipe, JSON with --json. Exit status: 0 all is well, 1 something is wrong or was not found, 2
@@ -153,6 +153,14 @@ def main_parser():
         "say whether compiled mode works, and why not",
         "doctor:doctor",
         "Exit status 0 only when a kernel was compiled, loaded and run.",
+        json=True,
+    )
+    _add(
+        commands,
+        "machine",
+        "measure what the table of costs holds, and print what differs",
+        "measure:main",
+        "On an idle machine; about a minute. Nothing is stored.",
         json=True,
     )
     child = _add(

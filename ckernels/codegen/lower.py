@@ -8,7 +8,7 @@ strides are not part of a kernel: they are numbers of its launch.
 from dataclasses import dataclass, field, replace
 
 from ..base import dtypes
-from ..base.machine import NS_BYTE, NS_COST
+from ..base.machine import IN_CACHE, LANES, NS_BYTE, NS_COST, VECTOR
 from ..graph.shapes import product
 from ..graph.sizes import Longest, Size, bounds_of, less, value_of
 from ..schedule import cost
@@ -24,10 +24,9 @@ from .laid import laid
 from .layout import collapse, contiguous_strides
 
 LEAST_TILED = 16  # least rows and columns for tiles: below, all tiles are cut off at an edge
-SHORT_ROW = 16  # elements, those of a vector of floats: shorter rows go side by side
-SHORT_BYTES = 64  # the same of bytes
+SHORT_ROW = LANES  # elements: shorter rows go side by side
+SHORT_BYTES = VECTOR  # the same of bytes
 LONG_ROW = 256  # elements from which prefetching the next row is worth it
-IN_CACHE = 1 << 19  # elements of a domain that a core's caches hold, with what it makes
 WIDE = 128  # columns per chunk at least: narrower ones read memory in small pieces
 
 

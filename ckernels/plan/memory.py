@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..base.machine import VECTOR
 from ..base.native import runtime
 from ..graph.sizes import surely, value_of
 from .instructions import SCAN, flatten
 
-ALIGN = 64
+ALIGN = VECTOR
 WASTE = 0.03  # of what is unavoidable
 
 

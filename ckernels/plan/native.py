@@ -10,7 +10,7 @@ import os
 from dataclasses import replace
 
 from ..base.dtypes import ITEMSIZE
-from ..base.machine import NS_BYTE, NS_MULTIPLY, NS_TURNED, NS_WINDOW_BYTE
+from ..base.machine import FLOAT, L1, NS_BYTE, NS_MULTIPLY, NS_TURNED, NS_WINDOW_BYTE
 from ..base.native import runtime
 from ..codegen.layout import collapse, contiguous_strides, fresh
 from ..graph.op import register_rules
@@ -46,7 +46,7 @@ from .records import (
 CONVOLUTIONS = ("conv", "conv_input_grad", "conv_weight_grad")
 FLOATS = ("float32", "float64")
 MOST_SCRATCH = 1 << 30  # bytes; huge dilations of small images are left to the oracle
-LEAST_TRANSPOSED = 4096  # elements; less is in cache whichever way it is read
+LEAST_TRANSPOSED = L1 // 2 // FLOAT  # elements; less is in cache whichever way it is read
 
 
 def slots():

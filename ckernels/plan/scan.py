@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..base import dtypes
+from ..base.machine import STEP_NS
 from ..codegen.layout import Layout, contiguous_strides, fresh
 from ..graph.op import register_rules
 from ..graph.shapes import product
@@ -26,7 +27,6 @@ from .stores import changed_input
 
 MOST = 1 << 40  # steps of a scan of which only the call knows how many
 TYPICAL = 1000  # how many are assumed of it
-STEP_NS = 10.0  # what a step costs besides its instructions
 
 
 def itemsize(dtype):

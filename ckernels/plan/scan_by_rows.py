@@ -9,6 +9,7 @@ and row r of an instruction may only touch piece r.
 
 from ..base import dtypes
 from ..base.config import config
+from ..base.machine import L2, THREAD_NS
 from ..codegen.dims import LaunchDims
 from ..codegen.ir import Kernel
 from ..graph.sizes import ceil_divide, greatest, value_of
@@ -20,8 +21,8 @@ ROWS = 8  # least rows of a product in a part: below, it runs at half its speed
 TILE = 12  # rows of a tile of products with AVX-512: 9 rows take as long
 ELEMENTS = 1024  # least elements of a kernel in a part, where nothing is multiplied
 PARTS = 16  # most parts, so that a few threads get about as much each
-PART_PS = 10_000_000  # least work of a part: a fork and join costs a tenth
-SHARED = 512 << 10  # bytes of right-hand matrices that fit in a core's L2 beside the rest
+PART_PS = THREAD_NS * 1000  # least work of a part: a fork and join costs a tenth
+SHARED = L2 // 2  # bytes of right-hand matrices that fit in a core's L2 beside the rest
 STRETCH_NS = 2e7  # how long parts run before the scan looks for Ctrl-C
 
 

@@ -3,6 +3,7 @@
 Every number here was measured; `legal.py` says what is possible at all.
 """
 
+from ..base.machine import FLOAT, L2
 from ..graph.sizes import surely
 from .group import AXIS_VIEWS, peel
 
@@ -21,7 +22,7 @@ MAX_COST = 128  # cost of all of them: 21 transcendentals, 0.35 s of gcc
 MAX_DEPTH = 40  # cost of a chain of operations that wait for each other
 SLACK = 1.25  # what a loop at these bounds may still be given:
 TAIL = 6  # few operations that nothing follows
-SERIAL_REDUCTION = 65536  # a single row longer than this deserves more than one thread
+SERIAL_REDUCTION = L2 // 4 // FLOAT  # a single row longer than this deserves more than one thread
 LEAST_ROWS = 64  # rows that give all threads work
 
 

@@ -8,20 +8,20 @@ must be concrete.
 
 from .. import ops
 from ..base import dtypes
+from ..base.machine import FLOAT, IN_CACHE, L2
 from ..graph.node import apply, constant, make
 from ..graph.op import Op
 from ..graph.sizes import ceil_divide, greatest, smallest
 from ..ops.composite import extent
 
-FULL = 32768  # elements below which one thread reduces everything
-CHUNK = 16384  # elements per chunk at least: it stays in L2 between its loops
+CHUNK = L2 // 16 // FLOAT  # elements per chunk at least: it stays in L2 between its loops
+FULL = 2 * CHUNK  # elements below which one thread reduces everything
 MAX_CHUNKS = 1024
 ROWS = 512  # leading rows from which on a column reduction is chunked, if there are FULL elements
-NARROW = 64  # and fewer columns than this, too few for the threads; of more columns, if
-IN_CACHE = 1 << 19  # so many elements (2 MB of floats) leave the cores' caches: one batch norm step
-# of 8192 x 256 takes 1.3 ms so, 2.5 in strips
+NARROW = 64  # and fewer columns than this, too few for the threads; of more columns, if IN_CACHE
+# elements leave the cores' caches: one batch norm step of 8192 x 256 takes 1.3 ms so, 2.5 in strips
 LEAST = 128  # rows of a chunk at least: its results are written and read again
-ELEMENTS = 65536  # of a chunk of few columns, where there are so many
+ELEMENTS = 4 * CHUNK  # of a chunk of few columns, where there are so many
 
 SPLITS = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "moment2"}
 

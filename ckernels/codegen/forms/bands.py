@@ -1,8 +1,9 @@
 """Rows and the sums of their columns: a band of rows is computed, then added to the sums."""
 
+from ...base.machine import FLOAT, L2
 from .columns import ColumnChunks
 
-BAND = 24576  # elements of a band: what it reads and writes stays in the second-level cache
+BAND = 3 * L2 // 32 // FLOAT  # elements of a band: what it reads and writes stays in L2
 
 
 class BandedChunks(ColumnChunks):

@@ -2,12 +2,13 @@
 
 from contextlib import contextmanager
 
+from ...base.machine import VECTOR
 from .. import passes
 from .nest import Nest
 
 TURNED = 256  # elements of a reversed operand that are turned at a time
 ASKED = 256  # elements of which a loop asks at a time whether a sine of them needs no libm
-BYTES, FEW = 64, 16  # elements of a vector of bytes, of the shortest ones
+BYTES, FEW = VECTOR, VECTOR // 4  # elements of a vector of bytes, of the shortest ones
 TILE = 32  # transposed operands: 32 x 32 tiles stay in L1 (3x over untiled)
 
 

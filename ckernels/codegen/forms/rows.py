@@ -8,15 +8,16 @@ the stack. Chunked reductions are rows too.
 from contextlib import ExitStack
 
 from ...base import dtypes
+from ...base.machine import FLOAT, L1, LANES
 from .. import passes
 from .nest import Nest
 
-ROW_SCRATCH = 4096  # elements of a row kept on the stack between two loops over it
+ROW_SCRATCH = L1 // 2 // FLOAT  # elements of a row kept on the stack between two loops over it
 SOUGHT = 256  # elements (of bytes four times as many) of a block in which a maximum is sought
 KNOWN = 1024  # elements after which truth values of a row are asked whether more can matter
 BLOCK = 512  # floats summed in float before they join the double
 AHEAD = 2  # operands prefetched at a time
-REST = 16  # elements of the vector that ends with the row
+REST = LANES  # elements of the vector that ends with the row
 AWAY = 2048  # elements between what is summed side by side and what is prefetched
 LONG = 2048  # floats of a row at least that are summed side by side
 NEUTRAL = {"sum": 0, "prod": 1}  # reductions that must not take an element twice

@@ -6,11 +6,12 @@ full vectors are walked by flat.py.
 """
 
 from ...base import dtypes
+from ...base.machine import FLOAT, L1
 from .. import laid, passes
 from ..ir import IN_MEMORY
 from .flat import Flat
 
-BLOCK = 512  # elements between two repetitions: what is laid out of a few operands stays in L1
+BLOCK = L1 // 16 // FLOAT  # elements between two repetitions: a few laid out rows stay in L1
 NUMBERS = BLOCK + 64  # numbers of rows, and a vector that is read behind them
 
 

@@ -8,6 +8,7 @@ samples, and so many blocks that threads find work and the pieces stay small.
 from dataclasses import replace
 
 from ...base import dtypes
+from ...base.machine import NS_BEAM, NS_BEAM_CLASS, NS_CLASS, NS_SLOPE, NS_STATE
 from ...codegen.lower import Launch
 from ...codegen.raw import RawKernel
 from ...graph.sizes import ceil_divide, greatest, smallest
@@ -16,9 +17,6 @@ from ..instructions import word_of
 
 BLOCKS = 16  # pieces of scratch at most, ...
 SCRATCH = 128 << 20  # ... and bytes of all of them, where two are not more
-NS_STATE, NS_SLOPE = 0.7, 2.0  # a state of the trellis at one step; the same with derivatives
-NS_CLASS = 0.15  # reading the weight of a class
-NS_BEAM, NS_BEAM_CLASS = 60, 0.7  # a prefix at one step; trying one label on it
 
 
 def blocks(samples, piece):

@@ -6,15 +6,13 @@ Parallel over rows or columns, never along the axis.
 """
 
 from ...base import dtypes
+from ...base.machine import NS_SUM_COLUMN, NS_SUM_ROW
 from ...codegen.forms.columns import STRIP
 from ...codegen.layout import collapse
 from ...codegen.lower import Launch
 from ...codegen.raw import Dims, RawKernel, block, moved, times, unravel
 from ...graph.shapes import product
 from ...schedule.cost import work
-
-NS_ROW, NS_COLUMN = 1.2, 0.3  # per element on one core: along rows each waits for the last
-
 
 STEPS = {  # op -> (note, start, statement of a step: from and with are the operands' elements)
     "+": ("sum", "0", "s{at} += {from}"),
@@ -75,7 +73,7 @@ def scan(xs, y, axis, op):
     if columns:
         fields["strip"] = str(STRIP)
     count = product(sizes)
-    took = work(NS_COLUMN if columns else NS_ROW, count, y.shape[axis])
+    took = work(NS_SUM_COLUMN if columns else NS_SUM_ROW, count, y.shape[axis])
     kernel = RawKernel(
         "scan_columns" if columns else "scan_rows",
         tuple(fields.items()),

@@ -9,6 +9,7 @@ not depend on the number of threads, nor does the result.
 from dataclasses import dataclass
 
 from ...base import dtypes
+from ...base.machine import NS_INDEX
 from ...codegen.layout import collapse
 from ...codegen.lower import Launch
 from ...codegen.raw import Dims, RawKernel, at, block, moved, times, unravel
@@ -16,7 +17,6 @@ from ...graph.shapes import product
 from ...graph.sizes import greatest, surely, value_of
 from ...schedule.cost import work
 
-NS_PER_INDEX = 0.7  # one look-up with its range check
 MAX_CHUNKS = 16  # of a scatter: each looks at all indices
 NS_PER_BYTE = 0.03
 STRETCH, SHORT = (
@@ -90,7 +90,7 @@ class IndexedNest:
     def looks(self):
         """Of them what looking up and checking the indices takes."""
         width = 1 if any(s[-1] for s in self.index_strides) else self.sizes[-1]
-        return work(NS_PER_INDEX * len(self.indices), self.count // greatest(1, width))
+        return work(NS_INDEX * len(self.indices), self.count // greatest(1, width))
 
 
 def held(k, index, size):
@@ -273,7 +273,7 @@ def checked(array, size):
     )
     count = product(array.shape)
     kernel = RawKernel("check_indices", fields, (("in", array.dtype),))
-    took = work(NS_PER_INDEX, count)
+    took = work(NS_INDEX, count)
     return Launch(kernel, [_pointer(array)], dims.values, count, 64, took, [array.buffer], [])
 
 

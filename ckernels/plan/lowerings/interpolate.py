@@ -4,6 +4,7 @@ A unit of the range is one row of the result: all that lies behind the axis, at 
 """
 
 from ...base import dtypes
+from ...base.machine import NS_INTERPOLATED, NS_WEIGHTED
 from ...codegen.layout import collapse
 from ...codegen.lower import Launch
 from ...codegen.raw import RawKernel
@@ -11,8 +12,6 @@ from ...graph.shapes import product
 from ...ops.interpolate import shares
 from ...schedule.cost import work
 from .movement import placed
-
-NS_ROW, NS_ELEMENT = 4, 0.15  # per row of the result, and per element and weight
 
 
 def interpolate(binder, node):
@@ -37,7 +36,7 @@ def interpolate(binder, node):
     units = product(node.shape) // width
     start, step, unit = (node.attrs[k] for k in ("start", "step", "unit"))
     weights = 2 if node.op.name == "interpolate" else max(1, 2 * unit / step)
-    took = work(NS_ROW, units) + work(NS_ELEMENT * weights, units, width)
+    took = work(NS_INTERPOLATED, units) + work(NS_WEIGHTED * weights, units, width)
     kernel = RawKernel(
         node.op.name,
         (("type", dtypes.C_NAMES[node.dtype]),),

@@ -4,15 +4,14 @@ The states are the range: a stream belongs to one thread, so results do not depe
 """
 
 from ...base import dtypes
+from ...base.machine import LANES, NS_CHOICE, NS_NUMBER, NS_STREAM
 from ...codegen.layout import contiguous_strides
 from ...codegen.lower import Launch
 from ...codegen.raw import RawKernel, block
 from ...ops.mrg import NORM, NORM16
 from ...schedule.cost import work
 
-LANES = 64  # streams that a kernel advances together: several vectors hide each other's latency
-NS_NUMBER, NS_STREAM = 0.25, 1.5  # on one core: a number, and a stream's state there and back
-NS_CLASS = 1.0
+STREAMS = 4 * LANES  # that a kernel advances together: several vectors hide each other's latency
 
 STORE = {
     "float16": f"ck_float_to_half((float)((z & 0x7fff) + 1) * {NORM16!r}f)",
@@ -58,7 +57,7 @@ def uniform(binder, node):
         count *= d
     took = work(NS_NUMBER, count) + work(NS_STREAM, streams)
     layouts = [state, new, sample]
-    binder.add_launch(launch(kernel, layouts, [streams, count], streams, LANES, took, 1), [node])
+    binder.add_launch(launch(kernel, layouts, [streams, count], streams, STREAMS, took, 1), [node])
     return True
 
 
@@ -88,7 +87,7 @@ def choice(binder, node):
     found = "edge > number ? m : classes" if node.attrs["strict"] else "m"
     fields += [("copy", block(copy, 2)), ("remove", block(remove, 3)), ("found", found)]
     kernel = RawKernel("mrg_choice", tuple(fields), tuple(roles))
-    took = work(NS_CLASS, rows, classes * count + 1)
+    took = work(NS_CHOICE, rows, classes * count + 1)
     if rows and count:
         dims = [rows, classes, count]
         binder.add_launch(launch(kernel, layouts, dims, rows, 1, took, 2), [node])

@@ -5,6 +5,7 @@ contiguous. Complex numbers are left to the oracle.
 """
 
 from ...base.dtypes import C_NAMES, C_STORED, ITEMSIZE, is_float
+from ...base.machine import NS_EQUAL, NS_PLACES, NS_SEARCH, NS_SORT
 from ...codegen.layout import collapse
 from ...codegen.lower import Launch
 from ...codegen.raw import Dims, RawKernel, block, moved, times, unravel
@@ -26,7 +27,6 @@ KINDS = {
     "float64": FLOAT,
 }
 SORT, PLACES, EQUAL = range(3)
-NS_SORT, NS_PLACES, NS_EQUAL, NS_SEARCH = 4, 8, 6, 10  # per element, on one core
 MOST_ROWS = 3  # axes of rows
 
 

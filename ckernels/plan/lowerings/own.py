@@ -5,10 +5,9 @@ A unit of the range is all of the work, or, if it is parallel, one place along t
 """
 
 from ...base import dtypes
+from ...base.machine import NS_ASSUMED
 from ...codegen.lower import Launch
 from ...schedule.cost import work
-
-NS_ELEMENT = 1.0  # what is assumed of a body, for each element it reads or writes
 
 
 def own(binder, node):
@@ -30,7 +29,7 @@ def own(binder, node):
     layouts = sources + targets
     dims = [n for lay in layouts for n in (*lay.shape, *lay.strides)]
     units = targets[0].shape[0] if made.kernel.parallel else 1
-    took = sum(work(NS_ELEMENT, *lay.shape) for lay in layouts)
+    took = sum(work(NS_ASSUMED, *lay.shape) for lay in layouts)
     binder.add_launch(
         Launch(
             made.kernel,

@@ -5,14 +5,12 @@ rows but `order`. Products are in sparse_dot.py and sparseproduct.py.
 """
 
 from ...base import dtypes
-from ...base.machine import NS_BYTE
+from ...base.machine import NS_BYTE, NS_ENTRY, NS_HELD
 from ...codegen.layout import contiguous_strides
 from ...codegen.lower import Launch
 from ...codegen.raw import Dims, RawKernel, block
 from ...schedule.cost import work
 
-NS_ENTRY = 1.2  # a stored number
-NS_HELD = 0.7  # an element looked at
 WORDS = ("float32", "float64", "int32", "int64", "uint32", "uint64")  # what vectors multiply
 PADDING = ("if (hi == rows) for (int64_t q = indptr[rows]; q < stored; q++) out[q] = 0;",)
 

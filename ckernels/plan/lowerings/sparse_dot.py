@@ -6,12 +6,11 @@ threads.
 """
 
 from ...base import dtypes
-from ...base.machine import NS_BYTE
+from ...base.machine import NS_BYTE, NS_ENTRY, VECTOR
 from ...schedule.cost import work
-from .sparse import NS_ENTRY, PADDING, WORDS, SparseKernel, c_type, fits, gapless, result
+from .sparse import PADDING, WORDS, SparseKernel, c_type, fits, gapless, result
 
-VECTOR = 64  # bytes of a vector
-STRIP = 256  # bytes of a strip of columns, where there are enough of them
+STRIP = 4 * VECTOR  # bytes of a strip of columns, where there are enough of them
 STRIPS = 4  # strips at least, where that leaves whole vectors
 
 

@@ -6,8 +6,9 @@ on the number of threads, nor do results.
 """
 
 from ...base import dtypes
+from ...base.machine import NS_ENTRY
 from ...schedule.cost import work
-from .sparse import NS_ENTRY, PADDING, WORDS, SparseKernel, c_type, fits, gapless, result
+from .sparse import PADDING, WORDS, SparseKernel, c_type, fits, gapless, result
 
 CHUNKS = 16  # of rows at most, ...
 SCRATCH = 8 << 20  # ... and bytes of all their scratch, where one row is not more

@@ -6,6 +6,7 @@ larger matrices than MOST are left to the oracles, whose blocked LAPACK is faste
 """
 
 from ...base import dtypes
+from ...base.machine import NS_SOLVED, NS_SYSTEM
 from ...codegen.layout import contiguous_strides
 from ...codegen.lower import Launch
 from ...codegen.raw import Dims, RawKernel, block, moved, unravel
@@ -14,7 +15,6 @@ from ...schedule.cost import work
 from .movement import spread
 
 MOST = 512  # rows
-NS_STEP, NS_ROW = 0.06, 4.0  # a multiplication and subtraction, eight at a time; a row of its own
 TYPES = {"float32": ("float", "f", "4"), "float64": ("double", "", "8")}
 RAISE = "return CK_EVALUE;"  # the oracle says which error it is
 NANS = 'for (int64_t c = 0; c < {count}; c++) {to}[c] = __builtin_nan("");'
@@ -45,7 +45,7 @@ def cholesky(binder, node):
         "unravel": block(lines, 2),
         "indefinite": nans if node.attrs.get("nan") else RAISE,
     }
-    took = work(NS_STEP / 3, product(x.shape), n) + work(NS_ROW, product(x.shape[:-1]))
+    took = work(NS_SOLVED / 3, product(x.shape), n) + work(NS_SYSTEM, product(x.shape[:-1]))
     units = product(x.shape[:-2])
     add(binder, node, "cholesky", fields, dims, [layout], made, took, target, units)
     return True
@@ -97,7 +97,7 @@ def solve_triangular(binder, node):
     else:
         form = "triangular_vector"
         fields.update(one_by_one(kind, lower, attrs["unit"], across == 1, down == 1))
-    took = work(NS_STEP, product(target.shape), n) + work(NS_ROW, product(batch + (n,)))
+    took = work(NS_SOLVED, product(target.shape), n) + work(NS_SYSTEM, product(batch + (n,)))
     units = product(batch)
     add(binder, node, form, fields, dims, [over, right], made, took, target, units)
     return True

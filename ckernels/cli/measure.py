@@ -1,0 +1,254 @@
+"""`ckernels machine`: the table of base/machine.py beside what is found and measured here.
+
+Every rate has a program that mostly consists of it and the number of times that it happens there;
+what else the program does counts as well, so a factor of two is no difference. Nothing is stored:
+sizes and rates decide in which order numbers are added up, so the table is part of a version.
+"""
+
+import time
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+import ckernels as K  # noqa: N812
+
+from ..api.tensor import Tensor
+from ..base import machine
+from ..base.config import config
+from ..graph.node import constant
+from ..graph.op import REGISTRY
+from ..ops import mrg, sparse
+from .output import as_json, table
+
+CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+NEAR = 2.0  # times that a rate may be off
+CHEAP = 4096  # floats: 16 KB, in the first cache
+ROWS = 256
+
+
+def timed(call, rounds):
+    """Median nanoseconds of call()."""
+    taken = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - start)
+    return median(taken) * 1e9
+
+
+def floats(*shape):
+    return np.random.default_rng(0).random(shape, dtype=np.float32)
+
+
+def each(body, *arrays, count):
+    """Nanoseconds of one of `count` things that a function of `arrays` does."""
+    inputs = [K.placeholder(a.shape, dtype=a.dtype.name) for a in arrays]
+    function = K.function(inputs, body(*inputs))
+    function(*arrays)
+    once = timed(lambda: function(*arrays), 3)
+    return timed(lambda: function(*arrays), max(5, min(301, int(1e8 / once)))) / count
+
+
+# ---- sizes --------------------------------------------------------------------------------------
+
+
+def sizes():
+    """{name: bytes} of what the system says; empty where it says nothing."""
+    found = {}
+    for index in sorted(CACHES.glob("index*")):
+        level, kind, size, line = (
+            (index / name).read_text().strip()
+            for name in ("level", "type", "size", "coherency_line_size")
+        )
+        if level in "12" and kind != "Instruction":
+            found[f"L{level}"] = int(size.rstrip("K")) << 10
+            found["VECTOR"] = int(line)
+    return found
+
+
+# ---- rates --------------------------------------------------------------------------------------
+
+
+def cost_of(name):
+    """A unit of cost of one elementwise op: eight more of it, with a product and a sum beside."""
+    x = floats(CHEAP) + np.float32(0.1)
+
+    def repeated(times):
+        def body(v):
+            total = v
+            for k in range(times):
+                total = total + getattr(K, name)(v * (1 + k / 64))
+            return total
+
+        return each(body, x, count=CHEAP)
+
+    return (repeated(9) - repeated(1)) / 8 / (REGISTRY[name].cost + 2)
+
+
+def elementwise():
+    return median(cost_of(name) for name in ("exp", "log", "tanh", "sin", "sqrt", "sigmoid"))
+
+
+def byte():
+    return each(lambda x: x + 1, floats(1 << 15), count=8 << 15)
+
+
+def window_byte():
+    x = floats(4, 64, 64, 16)
+    return each(lambda v: K.pool2d(v, (2, 2), (2, 2)), x, count=1.25 * x.nbytes)
+
+
+def multiply():
+    return each(lambda x: K.dot(x, x), floats(ROWS, ROWS), count=ROWS**3)
+
+
+def turned():
+    return each(K.transpose, floats(ROWS, ROWS), count=ROWS**2)
+
+
+def index():
+    where = np.random.default_rng(0).integers(0, CHEAP, CHEAP)
+    return each(K.gather, floats(CHEAP), where, count=CHEAP)
+
+
+def row_of_sums():
+    return each(lambda x: K.cumsum(x, 1), floats(ROWS, ROWS), count=ROWS**2)
+
+
+def column_of_sums():
+    return each(lambda x: K.cumsum(x, 0), floats(ROWS, ROWS), count=ROWS**2)
+
+
+def sort():
+    return each(K.sort, floats(ROWS, ROWS), count=ROWS**2)
+
+
+def places():
+    return each(K.argsort, floats(ROWS, ROWS), count=ROWS**2)
+
+
+def unique():
+    return each(K.unique, np.random.default_rng(0).integers(0, ROWS, 1 << 14), count=1 << 14)
+
+
+def search():
+    return each(K.searchsorted, np.sort(floats(ROWS)), floats(1 << 14), count=1 << 14)
+
+
+def entry():
+    held = (floats(ROWS, ROWS) < 0.1) * floats(ROWS, ROWS)
+    rows, columns = np.nonzero(held)
+    starts = np.searchsorted(rows, np.arange(ROWS + 1)).astype("int32")
+
+    def product(data, indices, indptr, y):
+        extent = constant(np.zeros((ROWS, ROWS, 0), "int8"), "int8")
+        return Tensor(sparse.csr_dot(data.node, indices.node, indptr.node, extent, y.node))
+
+    arrays = held[rows, columns], columns.astype("int32"), starts, floats(ROWS, 1)
+    return each(product, *arrays, count=len(rows))
+
+
+def drawn():
+    def body(state):
+        return Tensor(mrg.mrg_uniform(state.node, (1 << 16,))[1])
+
+    state = np.tile(np.arange(1, 7, dtype="int32"), (ROWS, 1))
+    return each(body, state, count=1 << 16)
+
+
+def interpolated():
+    """A row of four channels, less what these take."""
+    x = floats(1, 64, 64, 4)
+    body = lambda v: K.resize_images(v, 2, 2, "channels_last", interpolation="bilinear")  # noqa: E731
+    units = 128 * 64 + 128 * 128  # along one axis, then along the other
+    return each(body, x, count=units) - 8 * machine.NS_WEIGHTED
+
+
+def solved():
+    a = np.tril(floats(ROWS, ROWS)) + ROWS * np.eye(ROWS, dtype=np.float32)
+    body = lambda v, b: K.solve_triangular(v, b, lower=True)  # noqa: E731
+    return each(body, a, floats(ROWS, ROWS), count=ROWS**3 / 2)
+
+
+def state():
+    samples, steps, classes, length = 8, 50, 20, 10
+    labels = np.random.default_rng(0).integers(0, classes - 1, (samples, length)).astype("int32")
+    full = [np.full((samples, 1), n, "int32") for n in (steps, length)]
+    arrays = labels, floats(samples, steps, classes) + np.float32(0.1), *full
+    return each(K.ctc_batch_cost, *arrays, count=2 * samples * steps * (2 * length + 1))
+
+
+MEASURED = {
+    "NS_COST": elementwise,
+    "NS_BYTE": byte,
+    "NS_WINDOW_BYTE": window_byte,
+    "NS_MULTIPLY": multiply,
+    "NS_TURNED": turned,
+    "NS_INDEX": index,
+    "NS_SUM_ROW": row_of_sums,
+    "NS_SUM_COLUMN": column_of_sums,
+    "NS_SORT": sort,
+    "NS_PLACES": places,
+    "NS_EQUAL": unique,
+    "NS_SEARCH": search,
+    "NS_ENTRY": entry,
+    "NS_NUMBER": drawn,
+    "NS_INTERPOLATED": interpolated,
+    "NS_SOLVED": solved,
+    "NS_STATE": state,
+}
+
+
+def fork(everyone):
+    """What a loop on all threads takes beside its part of the time on one."""
+    x, data = K.placeholder((1 << 16,)), floats(1 << 16)
+    taken = []
+    for count in (1, everyone):
+        K.set_num_threads(count)
+        function = K.function([x], K.exp(K.tanh(x)))
+        function(data)
+        taken.append(timed(lambda f=function: f(data), 1001))
+    return max(0.0, taken[1] - taken[0] / everyone)
+
+
+# ---- the command --------------------------------------------------------------------------------
+
+
+def differs(told, here):
+    return not told / NEAR <= here <= told * NEAR
+
+
+def measure():
+    """[(name, number of the table, number found here, whether they differ)]."""
+    told = {name: getattr(machine, name) for name in ("L1", "L2", "VECTOR")}
+    rows = [(name, told[name], here, here != told[name]) for name, here in sizes().items()]
+    rates, everyone = dict(MEASURED), K.get_num_threads()
+    if everyone > 1:
+        rates["FORK_NS"] = lambda: fork(everyone)
+    try:
+        for name, function in rates.items():
+            K.set_num_threads(1)
+            told, here = getattr(machine, name), function()
+            rows.append((name, told, here, differs(told, here)))
+    finally:
+        K.set_num_threads(everyone)
+    return rows
+
+
+def main(arguments):
+    """Print the table; 0 always, since a difference costs time and changes no result."""
+    with config.change(mode="compiled"):
+        rows = measure()
+    if arguments.json:
+        as_json([dict(zip(("name", "table", "here", "differs"), row)) for row in rows])
+        return 0
+    table(
+        ("name", "table", "here", "times", ""),
+        [
+            (name, f"{told:.7g}", f"{here:.7g}", f"{here / told:.2f}", "differs" if off else "")
+            for name, told, here, off in rows
+        ],
+        right=(1, 2, 3),
+    )
+    return 0
