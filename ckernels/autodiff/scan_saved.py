@@ -8,14 +8,12 @@ that is expensive is stored; cheap functions of rows and states are recomputed.
 import math
 
 from ..base import dtypes
+from ..base.machine import NS_COST, NS_MEMORY_BYTE, NS_MULTIPLY
 from ..graph.op import having
 from ..graph.walk import toposort
 
 UNKNOWN = 32  # the size that an unknown dimension counts as
-MOVED = 0.15  # ns to write a byte and read it back in another scan
-READ = 0.06  # ns to read a byte that is stored anyway
-UNIT = 0.05  # ns per element and unit of an elementwise op's cost
-FLOP = 0.02  # ns per multiplication and addition of a product
+MOVED = 3 * NS_MEMORY_BYTE  # ns to write a byte (which reads its line) and read it elsewhere
 EXPENSIVE = 1e6  # ns of ops whose cost nobody modelled: nested scans, decompositions, sorting
 READS, EFFECTS = having("reads"), having("effect")
 
@@ -33,18 +31,18 @@ def _own(node):
     if node.op.kind in ("leaf", "movement") or node.value is not None:
         return 0.0
     if node.op.kind == "elementwise":
-        return elements(node) * node.op.cost * UNIT
+        return elements(node) * node.op.cost * NS_COST
     if node.op.kind == "gemm":
         depth = node.inputs[0].shape[-1]
-        return elements(node) * (UNKNOWN if depth is None else depth) * FLOP + 300
+        return elements(node) * (UNKNOWN if depth is None else depth) * NS_MULTIPLY + 300
     if node.op.kind == "reduce":
-        return elements(node.inputs[0]) * UNIT * 2
+        return elements(node.inputs[0]) * NS_COST * 2
     if node.op.kind == "composite":
-        return max(elements(i) for i in (node, *node.inputs)) * node.op.cost * UNIT
+        return max(elements(i) for i in (node, *node.inputs)) * node.op.cost * NS_COST
     if node.op.name in ("shape", "pack") or node.op.name in EFFECTS:
         return 0.0
     if node.op.name == "take":
-        return elements(node) * UNIT * 4
+        return elements(node) * NS_COST * 4
     return EXPENSIVE
 
 
@@ -80,7 +78,7 @@ def _cheapest(forward, varying, free, nothing):
         if node.uid not in varying:
             best[node.uid] = 0.0
         elif node.uid in free or node.op.kind == "leaf":
-            best[node.uid] = READ * _bytes(node) if node.outs is None else 0.0
+            best[node.uid] = NS_MEMORY_BYTE * _bytes(node) if node.outs is None else 0.0
         else:
             best[node.uid] = _own(node) + sum(best[i.uid] for i in dict.fromkeys(_values(node)))
             if node.outs is None and not nothing and MOVED * _bytes(node) < best[node.uid]:

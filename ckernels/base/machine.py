@@ -21,6 +21,7 @@ IN_CACHE = 2 * L2 // FLOAT  # elements of a domain that a core's caches hold, wi
 
 NS_COST = 0.04  # a unit of Op.cost, for one float32
 NS_BYTE = 0.02  # a byte read or written, from a cache
+NS_MEMORY_BYTE = 0.05  # the same from memory
 NS_WINDOW_BYTE = 0.1  # a byte of an image that windows without products go over, as pools do
 NS_MULTIPLY = 1 / 30  # a multiplication and addition of a product or a convolution
 NS_TURNED = 0.5  # an element of a matrix that is turned around

@@ -94,6 +94,10 @@ def byte():
     return each(lambda x: x + 1, floats(1 << 15), count=8 << 15)
 
 
+def memory_byte():
+    return each(lambda x: x + 1, floats(1 << 22), count=8 << 22)
+
+
 def window_byte():
     x = floats(4, 64, 64, 16)
     return each(lambda v: K.pool2d(v, (2, 2), (2, 2)), x, count=1.25 * x.nbytes)
@@ -182,6 +186,7 @@ def state():
 MEASURED = {
     "NS_COST": elementwise,
     "NS_BYTE": byte,
+    "NS_MEMORY_BYTE": memory_byte,
     "NS_WINDOW_BYTE": window_byte,
     "NS_MULTIPLY": multiply,
     "NS_TURNED": turned,

@@ -9,6 +9,7 @@ from ckernels.base import machine
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = {p: p.read_text("utf-8") for p in (ROOT / "ckernels").rglob("*.py")}
+OF_TIME = re.compile(r"NS_[A-Z_]+")  # not how long somebody waits
 NAMES = [name for name in vars(machine) if name.isupper()]
 # Parts of kernels that no program consists of, and what is a guess by nature.
 NOT_MEASURED = {
@@ -32,6 +33,13 @@ def test_each_rate_is_measured_or_said_not_to_be():
     )
     assert rates == measured | NOT_MEASURED
     assert not measured & NOT_MEASURED
+
+
+def test_no_room_has_a_time_of_its_own():
+    for path, text in ROOMS.items():
+        for line in re.findall(r"^[A-Z][A-Z_, ]* = [0-9].*", text, re.M):
+            own = OF_TIME.fullmatch(line.partition(" =")[0].partition(",")[0])
+            assert not own or path.name == "machine.py", (path, line)
 
 
 def test_sizes_are_of_whole_lines_and_vectors():

@@ -6,6 +6,7 @@ are side by side; what lies otherwise is copied first. Results are contiguous.
 
 from dataclasses import replace
 
+from ...base.machine import NS_MULTIPLY
 from ...codegen.layout import collapse, contiguous_strides, fresh
 from ...graph.shapes import product
 from ...graph.sizes import estimate, greatest
@@ -16,7 +17,6 @@ from ..records import ATTENTION, ATTENTION_GRAD, AttentionDims
 HAS = {"bias": 1, "mask": 2, "state": 4}
 MOST_BATCH = 2  # axes
 UNSEEN = 1 << 30  # where there is no order of time, all rows see all keys
-NS_FLOP = 1 / 40  # on one core
 
 
 def side_by_side(binder, layout):
@@ -164,7 +164,7 @@ def launched(op, flops):
             node.op.name,
             [binder.pointer(lay) for lay in (*sources, *targets)],
             words(read.record(op, node)),
-            ns=scores * flops(estimate(read.d), estimate(read.e)) * NS_FLOP,
+            ns=scores * flops(estimate(read.d), estimate(read.e)) * NS_MULTIPLY,
             reads=[lay.buffer for lay in sources],
             writes=[lay.buffer for lay in targets],
             node=node,

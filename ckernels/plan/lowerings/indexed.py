@@ -9,7 +9,7 @@ not depend on the number of threads, nor does the result.
 from dataclasses import dataclass
 
 from ...base import dtypes
-from ...base.machine import NS_INDEX
+from ...base.machine import NS_BYTE, NS_INDEX
 from ...codegen.layout import collapse
 from ...codegen.lower import Launch
 from ...codegen.raw import Dims, RawKernel, at, block, moved, times, unravel
@@ -18,7 +18,6 @@ from ...graph.sizes import greatest, surely, value_of
 from ...schedule.cost import work
 
 MAX_CHUNKS = 16  # of a scatter: each looks at all indices
-NS_PER_BYTE = 0.03
 STRETCH, SHORT = (
     1024,
     16,
@@ -85,7 +84,7 @@ class IndexedNest:
 
     def work(self):
         """Picoseconds of the whole nest."""
-        return work(2 * dtypes.ITEMSIZE[self.near.dtype] * NS_PER_BYTE, self.count) + self.looks()
+        return work(2 * dtypes.ITEMSIZE[self.near.dtype] * NS_BYTE, self.count) + self.looks()
 
     def looks(self):
         """Of them what looking up and checking the indices takes."""
@@ -344,7 +343,7 @@ def scatter(nest, how, fill=False):
     )
     units, took = nest.indices[0].size, nest.work()
     if fill:
-        took += work(dtypes.ITEMSIZE[dtype] * NS_PER_BYTE, units, nest.indices[0].step)
+        took += work(dtypes.ITEMSIZE[dtype] * NS_BYTE, units, nest.indices[0].step)
     # each chunk looks at all indices
     chunks = max(1, min(MAX_CHUNKS, value_of(took) // (2 * value_of(nest.looks()) + 1)))
     buffers = [nest.near.buffer] + [i.layout.buffer for i in nest.indices]
