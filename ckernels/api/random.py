@@ -16,6 +16,7 @@ from ..base.config import config
 from ..base.errors import ArgumentError, DTypeError, ShapeError, with_line
 from ..graph.node import Node
 from ..graph.shapes import show
+from ..ops.properties import having
 from .config import float_dtype
 from .operands import integer, known_shape, node_of, operand, shape_vector
 from .tensor import Tensor, Variable
@@ -361,13 +362,16 @@ def categorical(p, seed=None):
     ------
     ShapeError
         For a scalar.
+    ArgumentError
+        Where a probability is negative or NaN or those of a row are all 0; in a call, if data says
+        so (of those from a softmax or exp it is not asked).
 
     Examples
     --------
     >>> K.categorical(np.array([[0.0, 1.0], [5.0, 0.0]]), seed=1).eval()
     array([1, 0])
     """
-    return Tensor(ops.categorical(new_state(seed).node, node_of(p)))
+    return Tensor(ops.categorical(new_state(seed).node, _probabilities(p, "categorical")))
 
 
 def multinomial(p, n=1, dtype="int64", seed=None):
@@ -396,6 +400,8 @@ def multinomial(p, n=1, dtype="int64", seed=None):
         For a scalar.
     UsageError
         Where `n` is no int.
+    ArgumentError
+        Where `n` is negative, and for probabilities as in `categorical`.
 
     Examples
     --------
@@ -403,7 +409,25 @@ def multinomial(p, n=1, dtype="int64", seed=None):
     array([0, 5])
     """
     draws = integer(n, "the n of multinomial")
-    return Tensor(ops.multinomial(new_state(seed).node, node_of(p), draws, dtype))
+    if draws < 0:
+        raise ArgumentError(f"the n of multinomial, how often it draws, is at least 0, not {draws}")
+    return Tensor(
+        ops.multinomial(new_state(seed).node, _probabilities(p, "multinomial"), draws, dtype)
+    )
+
+
+def _probabilities(p, name):
+    """`p` with a check of its numbers, where they do not come from an op of positive ones."""
+    p = node_of(p)
+    if not p.ndim or p.op.name in having("positive") or dtypes.is_complex(p.dtype):
+        return p  # a check costs microseconds, in each step of a scan
+    message = f"the probabilities of {name} are at least 0, and one of each row is above"
+    if p.value is not None:
+        if not ((p.value >= 0).all() and (p.value.sum(-1) > 0).all()):
+            raise ArgumentError(message)
+        return p
+    some = ops.gt(ops.sum(ops.cast(p, dtypes.to_float(p.dtype)), -1), 0)
+    return ops.check(p, ops.ge(p, 0), some, message=message, error="value")
 
 
 # ---- variables with drawn values -----------------------------------------------------------------

@@ -46,11 +46,12 @@ def number(x, what):
 
 
 def flag(x, what):
-    """`x` as a bool."""
-    try:
+    """`x`, True or False (or 1 or 0, or None for False), as a bool."""
+    if x is None or isinstance(x, (bool, np.bool_)):
         return bool(x)
-    except (TypeError, ValueError):
-        _refuse(what, "True or False", x)
+    if isinstance(x, (numbers.Real, np.ndarray)) and np.ndim(x) == 0 and x in (0, 1):
+        return bool(x)
+    _refuse(what, "True or False", x)
 
 
 def text(x, what):

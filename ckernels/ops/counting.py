@@ -8,7 +8,7 @@ import numbers
 
 import numpy as np
 
-from ..base import dtypes
+from ..base import dtypes, given
 from ..base.errors import ArgumentError, ShapeError
 from ..base.given import flag
 from ..graph.node import Node, constant, item, make
@@ -149,11 +149,18 @@ def unique(x, return_index=False, return_inverse=False, return_counts=False):
 ORDERS, MODES = ("C", "F"), ("raise", "wrap", "clip")
 
 
-def _check_words(order, mode="raise"):
-    if order not in ORDERS or mode not in MODES:
-        raise ArgumentError(
-            f"order is 'C' or 'F' and mode 'raise', 'wrap' or 'clip', not {order!r} and {mode!r}"
-        )
+def _check_words(name, order="C", mode="raise"):
+    given.word(order, ORDERS, f"the order of {name}")
+    given.word(mode, MODES, f"the mode of {name}")
+
+
+def _out_of_range(name, index, limits, dims):
+    """An error that names the first of the `index` that is not below its limit."""
+    index = np.stack(np.broadcast_arrays(*index), -1).reshape(-1, len(index))
+    wrong = index[((index < 0) | (index >= limits)).any(-1)]
+    first = [tuple(i) if len(i) > 1 else i[0] for i in wrong.tolist()][:1] or ["no index"]
+    sizes = show(tuple(dims.tolist()))
+    return ArgumentError(f"{name}: {first[0]} is out of range of the sizes {sizes}")
 
 
 def _infer_ravel(attrs, dims, *index):
@@ -161,7 +168,10 @@ def _infer_ravel(attrs, dims, *index):
 
 
 def _run_ravel(attrs, dims, *index):
-    flat = np.ravel_multi_index(index, tuple(dims), attrs["mode"], attrs["order"])
+    try:
+        flat = np.ravel_multi_index(index, tuple(dims), attrs["mode"], attrs["order"])
+    except ValueError:
+        raise _out_of_range("ravel_multi_index", index, dims, dims) from None
     return np.asarray(flat, "int64")
 
 
@@ -170,9 +180,11 @@ def _infer_unravel(attrs, flat, dims):
 
 
 def _run_unravel(attrs, flat, dims):
-    return tuple(
-        np.asarray(i, "int64") for i in np.unravel_index(flat, tuple(dims), attrs["order"])
-    )
+    try:
+        index = np.unravel_index(flat, tuple(dims), attrs["order"])
+    except ValueError:
+        raise _out_of_range("unravel_index", (flat,), dims.prod(), dims) from None
+    return tuple(np.asarray(i, "int64") for i in index)
 
 
 Op(
@@ -208,7 +220,7 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     """The position in memory of the element `multi_index` (a tensor per axis, or a tensor with the
     axes first) of an array of the sizes `dims`, int64. mode: what is out of range is an error,
     wraps around or is clipped; order: of rows ("C") or columns ("F")."""
-    _check_words(order, mode)
+    _check_words("ravel_multi_index", order, mode)
     vector = _sizes(dims, "ravel_multi_index")
     if not isinstance(multi_index, (list, tuple)):
         whole = to_node(multi_index, "ravel_multi_index")
@@ -222,7 +234,7 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
 def unravel_index(flat, dims, order="C"):
     """The index, a tuple of int64 tensors, of the element at position `flat` in the memory of an
     array of the sizes `dims`."""
-    _check_words(order)
+    _check_words("unravel_index", order)
     vector = _sizes(dims, "unravel_index")
     count = vector.shape[0]
     found = make(
@@ -241,7 +253,7 @@ def choose_from(index, choices, mode="raise"):
 
     choices: tensors, or one whose first axis counts them. mode: see `take`.
     """
-    _check_words("C", mode)
+    _check_words("choose", mode=mode)
     index = cast(int_indices(index, "choose"), "int64")
     if not isinstance(choices, (list, tuple)):
         choices = to_node(choices, "choose")

@@ -7,7 +7,7 @@ So each is the other's gradient, but for weights of the half of the spectrum tha
 import numpy as np
 
 from ..base import dtypes, given
-from ..base.errors import ShapeError
+from ..base.errors import DTypeError, ShapeError
 from ..graph.node import Node, make
 from ..graph.op import Op
 from ..graph.shapes import show
@@ -123,13 +123,20 @@ def _scaled(y, count, norm, plain):
     return true_div(y, cast(to_node(count), y.dtype)) if norm is None and not plain else y
 
 
+def _real(x, name, hint):
+    x = to_node(x, name)
+    if dtypes.is_complex(x.dtype):
+        raise DTypeError(f"{name} takes real numbers, not {x.dtype} {show(x.shape)}; {hint}")
+    return x
+
+
 def rfft(x, ndim=1, norm=None):
     """The discrete Fourier transform of real `x` over its last `ndim` axes; of the last, the
     n // 2 + 1 frequencies that are not mirror images. Real and imaginary parts are a new last axis.
 
     norm: "ortho" divides by the root of the number of elements; else nothing is divided.
     """
-    x = to_node(x, "rfft")
+    x = _real(x, "rfft", "K.real(x) is the real part of complex numbers")
     x = cast(x, dtypes.to_float(x.dtype))
     ndim = given.whole(ndim, "ndim")
     y = make("rfft", (x,), {"ndim": ndim})
@@ -142,7 +149,7 @@ def irfft(z, ndim=1, norm=None, is_odd=False):
     is_odd: the last size is 2 m - 1 of m frequencies, else 2 m - 2. norm: None divides by the
     number of elements, "ortho" by its root, "no_norm" not at all.
     """
-    z = to_node(z, "irfft")
+    z = _real(z, "irfft", "a complex number is a pair in the last axis")
     z = cast(z, dtypes.to_float(z.dtype))
     ndim = given.whole(ndim, "ndim")
     if not 1 <= ndim < z.ndim:

@@ -29,7 +29,7 @@ TABLES = {
     "compares": ("eq", "ne", "lt", "le", "gt", "ge", "argmax", "argmin"),
     # gradients that know of complex numbers; those of other ops are of analytic functions
     "knows_complex": ("real", "imag", "complex_of", "conj", "angle", "abs", "cast", "py_op",
-                      "c_op", "fft", "rfft_half", "irfft_half"),
+                      "c_op", "fft", "rfft_half", "irfft_half", "item"),
     # signs of floats: above 0 for all operands; at least 0; of the sign of the operand
     "positive": ("exp", "exp2", "sigmoid", "softmax", "softplus", "cosh"),
     "not_negative": ("square", "abs", "relu"),

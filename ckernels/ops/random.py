@@ -17,7 +17,7 @@ import numpy as np
 
 from ..base import dtypes
 from ..base.errors import DTypeError, ShapeError
-from ..graph.node import constant, make
+from ..graph.node import Node, constant, make
 from ..graph.op import Op
 from ..graph.shapes import show
 from .base import cast, expand, is_weak, scalar, to_node
@@ -291,4 +291,6 @@ def multinomial(state, p, n=1, dtype=None):
 
 def permutation(state, n):
     """The integers below `n` (int or scalar node) in random order: an argsort of random words."""
+    if not isinstance(n, Node) and n < 0:
+        raise ShapeError(f"the n of permutation is at least 0, not {n}")
     return argsort(random_bits(state, (n,), "uint64"))

@@ -14,7 +14,14 @@ import ckernels.compat.theano.tensor as T
 from ckernels.compat import keras1, keras2
 from ckernels.compat.theano import shared
 from ckernels.compat.theano.tensor.signal.pool import pool_2d
-from ckernels.errors import ArgumentError, CKernelsError, DTypeError, ShapeError, UsageError
+from ckernels.errors import (
+    ArgumentError,
+    CKernelsError,
+    DisconnectedError,
+    DTypeError,
+    ShapeError,
+    UsageError,
+)
 
 from . import bad_arguments as bad
 
@@ -95,6 +102,7 @@ def test_a_finding_is_found():
 ODD = np.ones((2, 2))
 IMAGES, KERNEL, FOUR = K.placeholder((1, 4, 4, 2)), K.ones((2, 2, 2, 2)), T.dtensor4("t")
 M, V = K.placeholder((3, 3), name="m"), K.placeholder((3,), name="v")
+Z = K.placeholder((4,), dtype="complex64")
 NAMED = [
     (lambda: K.Rop(3, V, V), DTypeError, "f must be a tensor"),
     (lambda: K.Lop(V, (2, 3), V), DTypeError, "with respect to"),
@@ -134,6 +142,37 @@ NAMED = [
     (lambda: keras2.rnn(lambda x, h: (x, h), (), [M]), ArgumentError, "at least one input"),
     (lambda: M.transpose((None, None)), UsageError, "an axis of transpose must be an integer"),
     (lambda: M.norm(float), UsageError, "L of norm must be a number"),
+    (lambda: K.rfft(Z), DTypeError, r"rfft takes real numbers, not complex64 \(4,\)"),
+    (lambda: K.irfft(Z), DTypeError, r"irfft takes real numbers, .* a pair in the last axis"),
+    (lambda: K.irfft(M, is_odd=3), UsageError, "is_odd must be True or False, not 3"),
+    (lambda: K.eigh(M, lower="U"), UsageError, "lower must be True or False, not 'U'"),
+    (lambda: K.sum(M, keepdims=2), UsageError, "keepdims must be True or False, not 2"),
+    (lambda: K.grad(K.sum(K.real(K.eig(M)[0])), M), DisconnectedError, "eig has no gradient"),
+    (lambda: K.ravel_multi_index(([1], [9]), (3, 3)).eval(), ArgumentError, r"\(1, 9\) is out"),
+    (
+        lambda: K.unravel_index([9], (3, 3))[0].eval(),
+        ArgumentError,
+        r"unravel_index: 9 is out of range",
+    ),
+    (lambda: K.ravel_multi_index(([1], [1]), (3, 3), mode="x"), ArgumentError, "the mode of rav"),
+    (lambda: K.unravel_index([1], (3, 3), order="x"), ArgumentError, "the order of unravel_index"),
+    (lambda: K.choose([1], [[1.0], [2.0]], mode=3), ArgumentError, "the mode of choose is one of"),
+    (lambda: K.roll(V, 1.5), DTypeError, "the shift of roll is one integer, not 1.5"),
+    (lambda: K.roll(V, [1, 2]), DTypeError, r"the shift of roll is one integer, not \[1, 2\]"),
+    (lambda: K.roll(V, V), DTypeError, r"the shift of roll is one integer, not float32 \(3,\)"),
+    (lambda: K.permutation(-1), ShapeError, "the n of permutation is at least 0, not -1"),
+    (lambda: K.multinomial([0.5, 0.5], n=-1), ArgumentError, "how often it draws, is at least 0"),
+    (
+        lambda: K.multinomial([0.5, -0.5]),
+        ArgumentError,
+        "probabilities of multinomial are at least",
+    ),
+    (lambda: K.categorical([[1, 0], [0, 0]]), ArgumentError, "one of each row is above"),
+    (
+        lambda: K.categorical([np.nan, 1]),
+        ArgumentError,
+        "probabilities of categorical are at least",
+    ),
     (lambda: M.eval(inputs=3), UsageError, "inputs of eval, {placeholder: value}, must be a dict"),
 ]
 

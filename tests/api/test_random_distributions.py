@@ -8,6 +8,7 @@ import pytest
 
 import ckernels as K
 from ckernels.base.config import config
+from ckernels.errors import ArgumentError
 
 stats = pytest.importorskip("scipy.stats")
 
@@ -302,3 +303,22 @@ def test_integers_stay_below_a_large_bound(mode):
 def test_empty_and_scalar_draws(mode):
     a, b, c = values(K.random_uniform((0, 3)), K.random_normal(()), K.random_binomial((2, 0), 0.5))
     assert (a.shape, b.shape, c.shape) == ((0, 3), (), (2, 0)) and np.isfinite(b)
+
+
+@pytest.mark.parametrize("draw", [K.categorical, K.multinomial])
+@pytest.mark.parametrize("wrong", [[[1, 0], [0, 0]], [[1, -1], [1, 2]], [[np.nan, 1], [1, 0]]])
+def test_probabilities_that_data_makes_none(draw, wrong):
+    p = K.placeholder((None, 2), name="p")
+    f = K.function([p], draw(p))
+    for good in (np.array([[0, 1], [2.0, 3]]), np.zeros((0, 2))):
+        assert len(f(good)) == len(good)
+    with pytest.raises(ArgumentError, match="probabilities of"):
+        f(np.array(wrong, "float32"))
+
+
+def test_draws_of_a_softmax_in_a_scan_stay_in_its_kernels():
+    p = K.placeholder((5,))
+    s, _ = K.scan(
+        lambda h: h + K.cast(K.categorical(K.softmax(h)), "float32"), outputs_info=p, n_steps=3
+    )
+    assert not any("check" in step for step in K.function([p], s).steps())

@@ -373,3 +373,15 @@ def test_second_derivatives_of_a_batch_of_no_samples(way, mode):
     v = numbers(1, 3, 2)
     want = differences(lambda a: np.square(f(a, 4)[0]).sum(), [v], 0)
     np.testing.assert_allclose(f(v, 4)[1], want, rtol=1e-5, atol=1e-7)
+
+
+def test_gradient_of_complex_states():
+    z = K.placeholder((2,), dtype="complex128")
+    states, _ = K.scan(lambda h: h * z + h * h, outputs_info=z, n_steps=3)
+    cost = K.sum(K.square(K.real(states)) + 3 * K.imag(states))
+    f, g = K.function([z], cost), K.function([z], K.grad(cost, z))
+    at, found = np.array([0.3 + 0.2j, -0.4 + 0.1j]), []
+    for unit in np.eye(2):
+        ways = [(f(at + d * unit) - f(at - d * unit)) / 2e-6 for d in (1e-6, 1e-6j)]
+        found.append(ways[0] + 1j * ways[1])
+    np.testing.assert_allclose(g(at), found, rtol=1e-7)

@@ -116,9 +116,11 @@ def test_positions_in_a_grid():
             np.ravel_multi_index(wild, dims, mode),
             *wild,
         )
-    with pytest.raises(ValueError, match="invalid entry"):
+    with pytest.raises(
+        ValueError, match=r"ravel_multi_index: \(.*\) is out of range of the sizes \(3, 4, 2\)"
+    ):
         evaluate([ops.ravel_multi_index(wild, dims)], {})
-    with pytest.raises(ValueError, match="out of bounds"):
+    with pytest.raises(ValueError, match="24 is out of range"):
         evaluate(list(ops.unravel_index(np.array(24), dims)), {})
     with pytest.raises(ShapeError, match="2 indices for 3 axes"):
         ops.ravel_multi_index(index[:2], dims)

@@ -324,6 +324,14 @@ def joined_at(x, axis, start):
     return concatenate([x[(*whole, slice(start, None))], x[(*whole, slice(None, start))]], axis)
 
 
+def _shift(x):
+    node = to_node(x, "roll")
+    if node.ndim or node.dtype == "bool" or not dtypes.is_discrete(node.dtype):
+        shown = f"{node.dtype} {show(node.shape)}" if isinstance(x, Node) else repr(x)
+        raise DTypeError(f"the shift of roll is one integer, not {shown}")
+    return node
+
+
 def roll(x, shift, axis=None):
     """np.roll: elements shifted along `axis` (None: of the flattened tensor), wrapping around."""
     x = to_node(x, "roll")
@@ -332,7 +340,7 @@ def roll(x, shift, axis=None):
     axis = axis_of(axis, x.ndim)
     size = size_of(x, axis)
     if not isinstance(shift, numbers.Integral):
-        shift = to_node(shift, "roll")
+        shift = _shift(shift)
     elif isinstance(size, int):
         return joined_at(x, axis, size - int(shift) % size) if size and int(shift) % size else x
     else:
