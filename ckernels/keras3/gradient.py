@@ -10,6 +10,7 @@ from keras.src import tree
 
 from ..graph.node import make, new_uid
 from ..graph.op import Op
+from ..graph.walk import rebuild
 from .casts import cast_node
 from .values import Symbolic, node_of
 
@@ -91,3 +92,9 @@ TWICE = _first_operand(
 def with_slopes_of(node, other):
     """The value of `node`, with the gradients of `other`, a node of the same value."""
     return make(TWICE, (node, other), {})
+
+
+def without_gradients(nodes):
+    """The nodes with values in the place of what differs in its gradient: a graph to send away."""
+    ours = (OWN, ARGUMENT, STORED, TWICE)
+    return rebuild(nodes, step=lambda node: node.inputs[0] if node.op in ours else node)

@@ -48,7 +48,8 @@ def gradients(loss, wrt):
     """
     from ..autodiff.reverse import grad  # start-up
 
-    held = getattr(get_stateless_scope(), "held", {})
+    scope = get_stateless_scope()
+    held = getattr(scope, "held", {})
     read = [[n, *held.get(n.uid, ())] for n in map(node_of, tree.flatten(wrt))]
     leaves = [n for nodes in read for n in nodes]
     found = iter(grad(node_of(loss), leaves, disconnected="zero") if leaves else [])
@@ -56,6 +57,8 @@ def gradients(loss, wrt):
         functools.reduce(ops.add, [cast_node(next(found), nodes[0].dtype) for _ in nodes])
         for nodes in read
     ]
+    if hasattr(scope, "slopes"):
+        scope.slopes.append([(nodes[0], g) for nodes, g in zip(read, sums)])
     return tree.pack_sequence_as(wrt, [Symbolic(g) for g in sums])
 
 
@@ -187,6 +190,23 @@ def _open(sizes, array):
     )
 
 
+def graph_of(f, arguments, arrays, shapes, names=None):
+    """Call `f` with nodes in the place of arrays: (placeholders, its result, updates, slopes).
+
+    updates: pairs (variable of the engine, tensor). slopes: see StepScope.
+    """
+    names = names or [None] * len(arrays)
+    nodes = [placeholder_node(a.dtype.name, s, n) for a, s, n in zip(arrays, shapes, names)]
+    given = _filled(arguments, iter([Symbolic(n) for n in nodes])) if nodes else arguments
+    with StepScope(collect_losses=True) as scope, tracing():
+        result = f(*given)
+    updates = [
+        (variable.storage, Tensor(node_of(value, variable.storage.dtype)))
+        for variable, value in scope.assigned.values()
+    ]
+    return [Tensor(n) for n in nodes], result, updates, scope.slopes
+
+
 class TracedStep:
     """One traced function: placeholders of given shapes, and the compiled function `run`.
 
@@ -195,23 +215,12 @@ class TracedStep:
 
     def __init__(self, f, arguments, arrays, shapes, mode, names=None):
         self.shapes = shapes
-        names = names or [None] * len(arrays)
-        nodes = [placeholder_node(a.dtype.name, s, n) for a, s, n in zip(arrays, shapes, names)]
-        values = iter([Symbolic(n) for n in nodes])
-        given = _filled(arguments, values) if nodes else arguments
-        with StepScope(collect_losses=True) as scope, tracing():
-            result = f(*given)
+        inputs, result, updates, _ = graph_of(f, arguments, arrays, shapes, names)
         leaves = tree.flatten(result)
         kept = [isinstance(leaf, Symbolic) for leaf in leaves]
         self.result, self.leaves, self.kept = result, leaves, kept
         outputs = [Tensor(leaf.node) for leaf, traced in zip(leaves, kept) if traced]
-        updates = [
-            (variable.storage, Tensor(node_of(value, variable.storage.dtype)))
-            for variable, value in scope.assigned.values()
-        ]
-        self.run = function(
-            [Tensor(n) for n in nodes], outputs, updates, mode=mode, on_unused_input="ignore"
-        )
+        self.run = function(inputs, outputs, updates, mode=mode, on_unused_input="ignore")
 
     def fits(self, shapes):
         """Whether it serves arrays of these shapes."""

@@ -118,7 +118,7 @@ class Trainer(base_trainer.Trainer):
     def _stepper(self, step, state):
         """`step` as a compiled function; eager where it is asked for and needs no gradients."""
         if len(inspect.signature(step).parameters) > 1:
-            step = _with_state(self, step, state)
+            step = with_state(self, step, state)
         trains = "optimizer_variables" in state
         if self.run_eagerly and not trains:
             return step
@@ -353,7 +353,7 @@ class Executions(EpochIterator):
         return begin, end, batches
 
 
-def _with_state(model, step, names):
+def with_state(model, step, names):
     """A step of JAX's shape, (state, data) -> (result, state), as one of data alone."""
 
     def variables(name):

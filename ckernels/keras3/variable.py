@@ -49,6 +49,7 @@ class StepScope(StatelessScope):
         super().__init__(**options)
         self.assigned = {}
         self.held = getattr(outer, "held", {})
+        self.slopes = getattr(outer, "slopes", [])
         if outer is not None:
             self.state_mapping = dict(outer.state_mapping)
 
