@@ -143,6 +143,9 @@ def _formula(v):
     return text.get(v) or _leaf(v)
 
 
+NAMED = frozenset("lt gt le ge eq neq and_ or_ xor".split())  # no symbols in Theano's formulae
+
+
 def _leaf(x):
     return str(x) if x.name is None or not isinstance(x, Constant) else x.name
 
@@ -150,7 +153,7 @@ def _leaf(x):
 def _applied(apply, args):
     op = apply.op
     name = getattr(getattr(op, "scalar_op", None), "name", None) or getattr(op, "name", str(op))
-    if name in SYMBOLS:
+    if name in SYMBOLS and name not in NAMED:
         return f"({f' {SYMBOLS[name]} '.join(args)})"
     if name == "neg":
         return f"(-{args[0]})"
@@ -160,6 +163,10 @@ def _applied(apply, args):
         order = getattr(op, "new_order", ())
         if tuple(order) == tuple(reversed(range(len(order)))) and len(order) > 1:
             return f"{args[0]}.T"
+        while order[:1] == ("x",):  # axes in front change no formula
+            order = order[1:]
+        if tuple(order) == tuple(range(len(order))):
+            return args[0]
         return f"DimShuffle{{{', '.join(map(str, order))}}}({args[0]})"
     if name == "dot":
         return "(" + " \\dot ".join(args) + ")"

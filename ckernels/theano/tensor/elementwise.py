@@ -4,6 +4,8 @@
 and the rows themselves are in meanings.py, the scalar ops in ../scalar.py.
 """
 
+import functools
+
 from ...base.errors import ArgumentError, CKernelsError, UsageError
 from ..classes import meanings
 from ..classes.op import KernelOp
@@ -32,7 +34,17 @@ class Elemwise(KernelOp):
         count = self.scalar_op.nin
         if count >= 0 and len(inputs) != count:
             raise UsageError(f"{self} takes {count} operands, not {len(inputs)}: {inputs}")
-        return KernelOp.make_node(self, *inputs)
+        return self.on([as_tensor_variable(x) for x in inputs])
+
+    def on(self, inputs):
+        made = KernelOp.on(self, [_bare(x) for x in inputs])
+        rank = max([x.ndim for x in inputs], default=0)
+        made.inputs = [x if x.ndim == rank else _led(rank, x.broadcastable)(x) for x in inputs]
+        return made
+
+    def _lower(self, apply):
+        found = self._nodes([_bare(x).node for x in apply.inputs])
+        apply.outputs[0].node = found[0] if isinstance(found, list) else found
 
     def __eq__(self, other):
         return self is other or (type(self) is type(other) and self.scalar_op == other.scalar_op)
@@ -48,6 +60,23 @@ class Elemwise(KernelOp):
 
     def __reduce__(self):
         return Elemwise, (self.scalar_op, self.inplace_pattern or None, self.name)
+
+
+@functools.lru_cache(1024)
+def _led(rank, pattern):
+    """The DimShuffle that gives an operand axes in front, up to `rank`."""
+    lead = rank - len(pattern)
+    return DimShuffle(pattern, ("x",) * lead + tuple(range(len(pattern))), implied=True)
+
+
+def _bare(x):
+    """An operand without the axes in front that it got here: the engine needs none."""
+    owner = x._owner
+    return x.owner.inputs[0] if owner is not None and _implied(owner) else x
+
+
+def _implied(owner):
+    return getattr(getattr(owner, "op", None), "implied", False)
 
 
 def _typed_as(build, place):
@@ -88,8 +117,9 @@ def __getattr__(name):
 class DimShuffle(KernelOp):
     """Axes in another order, new ones of size 1, others of size 1 dropped."""
 
-    def __init__(self, input_broadcastable, new_order, inplace=True):
+    def __init__(self, input_broadcastable, new_order, inplace=True, implied=False):
         self.input_broadcastable = tuple(input_broadcastable)
+        self.implied = implied  # the axes in front that an elementwise op gives its operands
         self.new_order, self.inplace = tuple(new_order), inplace
         ndim = len(self.input_broadcastable)
         for k, j in enumerate(self.new_order):
@@ -145,7 +175,7 @@ class DimShuffle(KernelOp):
         return hash((DimShuffle, self.new_order, self.input_broadcastable))
 
     def __reduce__(self):
-        return DimShuffle, (self.input_broadcastable, self.new_order)
+        return DimShuffle, (self.input_broadcastable, self.new_order, self.inplace, self.implied)
 
 
 def _dimshuffle(x, order):

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import pickle
 import subprocess
 import sys
 
@@ -124,9 +125,29 @@ def test_debugprint_and_pp():
         " | |dot [id C] ''   \n"
         " |   |x [id D]\n"
         " |   |x [id D]\n"
-        " |TensorConstant{1} [id E]\n"
+        " |InplaceDimShuffle{x,x} [id E] ''   \n"
+        "   |TensorConstant{1} [id F]\n"
     )
     assert theano.pp(x * 2 + 1) == "((x * TensorConstant{2}) + TensorConstant{1})"
+    assert theano.pp(x > 2) == "gt(x, TensorConstant{2})"
+
+
+def test_operands_of_lower_rank_are_shown_with_axes_in_front():
+    x, b = T.dmatrix("x"), T.dvector("b")
+    y = x + b
+    row = y.owner.inputs[1]
+    assert y.owner.inputs[0] is x and row.broadcastable == (True, False)
+    assert isinstance(row.owner.op, T.DimShuffle) and row.owner.op.new_order == ("x", 0)
+    assert row.owner.inputs == [b] and str(row) == "InplaceDimShuffle{x,0}.0"
+    two = (x * 2.0).owner.inputs[1]
+    assert two.owner.inputs[0].data == 2 and theano.gof.graph.inputs([x * b]) == [x, b]
+    f = theano.function([x, b], [*theano.grad(y.sum(), [b, row]), theano.clone(y, {b: b * 10})])
+    by_b, by_row, other = f(np.ones((2, 3)), [1, 2, 3])
+    assert by_b.tolist() == [2, 2, 2] and by_row.tolist() == [[2, 2, 2]]
+    assert other.tolist() == [[11, 21, 31]] * 2
+    inner = theano.function([row], y, givens={x: np.zeros((2, 3))})
+    assert inner([[1, 2, 3]]).tolist() == [[1, 2, 3]] * 2
+    assert pickle.loads(pickle.dumps(y)).owner.inputs[1].owner.op == row.owner.op
 
 
 KERAS = """
