@@ -81,3 +81,109 @@ def test_results_are_let_go():
     before = sys.getrefcount(row), sys.getrefcount(row[0])
     f.over([row] * 3, last=True)
     assert (sys.getrefcount(row), sys.getrefcount(row[0])) == before
+
+
+def program(mode, dtype):
+    """A function whose results are an input, a view and the update of a variable; that variable."""
+    x, w = K.placeholder((None, 3), dtype=dtype), K.placeholder((3,), dtype=dtype)
+    kept = K.variable(np.zeros(3), dtype=dtype)
+    new = kept + K.cast(K.sum(x, axis=0), dtype) * w
+    return K.function([x, w], [x, K.transpose(x), new, kept * 1], [(kept, new)], mode=mode), kept
+
+
+def rows_of(dtype):
+    """Rows whose arrays are of other lengths, orders, strides and kinds, of nothing, and shared."""
+    rng = np.random.default_rng(0)
+    x, w = (rng.integers(-4, 5, s).astype(dtype) for s in ((8, 6), (6,)))
+    yield x[:4, :3], w[:3]
+    yield x[::2, ::2], w[::-2]
+    yield np.asfortranarray(x[:5, :3]), w[:3].astype("int8")
+    yield x[:0, :3], x[0, :3]
+    yield x[1:4, 1:4].T, x[2, 1:4]
+    yield x[::-1, 3:], np.broadcast_to(w[1], (3,))
+    yield x[:2, :3].tolist(), [1, 2, 3]
+    yield np.lib.stride_tricks.as_strided(x[0], (4, 3), (x.itemsize,) * 2), x[0, :3]
+    yield x[:3, :3], x[1, :3]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "float16"])
+def test_over_rows_of_every_layout_is_calls_in_turn(mode, dtype):
+    one, kept = program(mode, dtype)
+    wanted = [one(*row) for row in rows_of(dtype)]
+    f, other = program(mode, dtype)
+    given = list(rows_of(dtype))
+    before = [[np.array(a) for a in row] for row in given]
+    found = f.over(given)
+    for a, b in zip(found, wanted, strict=True):
+        for got, want in zip(a, b, strict=True):
+            assert got.dtype == want.dtype and got.flags.writeable
+            np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(K.get_value(other), K.get_value(kept))
+    for row, was in zip(given, before):
+        for a, b in zip(row, was):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_results_of_over_share_nothing(mode):
+    f, kept = program(mode, "float64")
+    x, w = np.ones((2, 3)), np.ones(3)
+    found = f.over([(x, w)] * 3)
+    arrays = [a for row in found for a in row]
+    for at, a in enumerate(arrays):
+        a[...] = -7
+        assert all((b == -7).all() == (k <= at) for k, b in enumerate(arrays))
+    assert (x == 1).all() and (w == 1).all()
+    np.testing.assert_array_equal(K.get_value(kept), [6, 6, 6])
+
+
+MISFITS = {
+    "few": (np.ones((2, 3)),),
+    "many": (np.ones((2, 3)), np.ones(3), 1),
+    "none": (),
+    "axes": (np.ones(3), np.ones(3)),
+    "size": (np.ones((2, 4)), np.ones(3)),
+    "complex": (np.ones((2, 3)) * 1j, np.ones(3)),
+    "text": (np.ones((2, 3)), np.array(["a", "b", "c"])),
+    "object": (np.ones((2, 3)), [None] * 3),
+    "ragged": ([[1, 2, 3], [4]], np.ones(3)),
+    "dict": ({"x": 1}, np.ones(3)),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("last", [True, False])
+@pytest.mark.parametrize("misfit", MISFITS)
+def test_a_misfit_in_a_row_is_refused_as_in_a_call(misfit, mode, last):
+    good, wrong = (np.ones((2, 3)), np.ones(3)), MISFITS[misfit]
+    for before in (0, 2):
+        f, kept = program(mode, "float32")
+        for row in [good] * before:
+            f(*row)
+        with pytest.raises(K.errors.CKernelsError) as alone:
+            f(*wrong)
+        g, other = program(mode, "float32")
+        with pytest.raises(type(alone.value)) as caught:
+            g.over([good] * before + [wrong, good], last=last)
+        sentence = str(alone.value).splitlines()[0]
+        assert str(caught.value).splitlines()[0] == sentence
+        np.testing.assert_array_equal(K.get_value(other), K.get_value(kept))
+        np.testing.assert_array_equal(K.get_value(other), [2.0 * before] * 3)
+        assert len(g.over([good] * 2)) == 2
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_rows_that_are_read_while_they_change(mode):
+    f, kept = program(mode, "float64")
+    x = np.zeros((1, 3))
+
+    def rows():
+        for k in range(4):
+            x[...] = k  # the same array each time, with other numbers
+            if k == 2:
+                K.set_value(kept, np.full(3, 10.0))
+            yield x, np.ones(3)
+
+    assert [float(row[2][0]) for row in f.over(rows())] == [0, 1, 12, 15]
+    assert K.get_value(kept).tolist() == [15] * 3
