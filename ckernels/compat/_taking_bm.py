@@ -8,6 +8,7 @@ values, and from there on its functions are those of `ckernels.compat.natural_bm
 import functools
 import os
 import sys
+import urllib.request  # noqa: F401  its datasets import urllib alone, as old Pythons let them
 
 from ..base.errors import add_library
 from . import _modern, _replacing

@@ -150,6 +150,7 @@ def test_a_first_start_writes_the_settings(library):
     path = library / ".natural_bm" / "natural_bm.json"
     path.unlink()
     program = "import ckernels.compat.natural_bm as B; B.install(); import natural_bm.backend"
+    program += ", urllib; urllib.request.urlretrieve"  # as its datasets write it
     done = python(library, "-c", program)
     assert done.returncode == 0, done.stderr
     found = json.loads(path.read_text())
