@@ -1,16 +1,16 @@
 """The dims of a launch: the sizes and strides with which a kernel walks its operands.
 
 They are written and read in one order: the size of the vector loop, of outer rows, of runs, in
-chunked forms the length of a chunk; then of each operand the strides that its kernel does not know
-already. Numbers, sizes of a class of shapes and C text are read alike. What the sizes are of is
-lower.py's.
+chunked forms the length of a chunk, in bundles that of a bundle; then of each operand the strides
+that its kernel does not know already. Numbers, sizes of a class of shapes and C text are read
+alike. What the sizes are of is lower.py's.
 """
 
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
-CHUNKED = ("chunks", "column_chunks")
+CHUNKED = ("chunks", "column_chunks", "bundles")
 
 
 class Strides(NamedTuple):

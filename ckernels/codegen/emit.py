@@ -11,6 +11,7 @@ from string import Template
 
 from . import mathlib
 from .forms.bands import BandedChunks
+from .forms.bundles import Bundles
 from .forms.columns import ColumnChunks, Columns
 from .forms.contraction import Contraction
 from .forms.flat import Flat, Tile
@@ -22,8 +23,8 @@ from .print_c import APART, LIMITED, SCHEDULED, Printer
 from .tidy import tidy_body
 
 FORMS = {"flat": Flat, "tile": Tile, "rows": Rows, "chunks": Chunks, "columns": Columns,
-         "column_chunks": ColumnChunks, "contraction": Contraction, "bands": BandedChunks,
-         "steps": Steps}  # fmt: skip
+         "bundles": Bundles, "column_chunks": ColumnChunks, "contraction": Contraction,
+         "bands": BandedChunks, "steps": Steps}  # fmt: skip
 HEAD = "int $name(void *const *p, const int64_t *d, int64_t lo, int64_t hi)"
 ROWS_HEAD = "static " + HEAD.replace("$name", "$name_rows")
 COLUMNS_HEAD = (

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from ..base import dtypes
 from ..graph.op import REGISTRY
 
-FORMS = ("flat", "tile", "rows", "columns", "contraction", "chunks", "column_chunks")
-COLUMNS = ("columns", "contraction", "column_chunks")
+FORMS = ("flat", "tile", "rows", "columns", "bundles", "contraction", "chunks", "column_chunks")
+COLUMNS = ("columns", "bundles", "contraction", "column_chunks")
 IN_MEMORY = ("load", "index")
 FIXED = ("literal", "count")
 REDUCTIONS = ("sum", "prod", "any", "all", "max", "min", "first")
@@ -43,7 +43,7 @@ class Operand(NamedTuple):
     outer: bool = True
     run: bool = True
     cross: object = "n"  # tile, contraction: class along the tile's other axis
-    laid: str = ""  # flat only: how it lies in a nest of short rows (laid.py)
+    laid: str = ""  # flat, bundles: how it lies in a nest of short rows (laid.py)
 
 
 class Value(NamedTuple):

@@ -20,7 +20,7 @@ from .dims import LaunchDims
 from .forms.flat import TILE
 from .forms.rows import ROW_SCRATCH
 from .ir import COLUMNS, IN_MEMORY, REDUCTIONS, Kernel, Operand, Value, numeral
-from .laid import laid
+from .laid import REPEAT, in_bundles, laid
 from .layout import collapse, contiguous_strides
 
 LEAST_TILED = 16  # least rows and columns for tiles: below, all tiles are cut off at an edge
@@ -317,6 +317,9 @@ class Lowering:
         found = self.contraction(stores, outer, r_sizes, r_rows)
         if found is not None:
             return found
+        bundled = self.in_bundles(o_rows, r_sizes, r_rows)
+        if bundled:
+            return self.bundles(stores, o_sizes, o_rows, r_sizes, r_rows, bundled)
         column = bool(o_sizes) and (
             group.partial
             or self.is_column(lead, outer, inner)
@@ -325,6 +328,14 @@ class Lowering:
         if column:
             return self.columns(stores, o_sizes, o_rows, r_sizes, r_rows)
         return self.rows(stores, o_sizes, o_rows, r_sizes, r_rows)
+
+    def in_bundles(self, o_rows, r_sizes, r_rows):
+        """How operands lie where the innermost reduced axis is a short bundle beside others, with
+        more to reduce around it; () elsewhere."""
+        if self.group.partial or len(r_sizes) < 2 or not o_rows[0]:
+            return ()
+        walks = [(o[-1], r[-1], moves(r[:-1])) for o, r in zip(o_rows, r_rows)]
+        return in_bundles(r_sizes[-1], walks, [ref.role for ref in self.refs])
 
     def leading_ref(self):
         """The operand whose memory order the nest follows: the one with most elements to read."""
@@ -453,6 +464,25 @@ class Lowering:
             strides,
             total,
             WIDE if value_of(total) >= 2 * WIDE else 16,
+        )
+
+    def bundles(self, stores, o_sizes, o_rows, r_sizes, r_rows, ways):
+        strides = [
+            (o[-1] if way == REPEAT else r[-1], o[:-1], r[:-1])
+            for o, r, way in zip(o_rows, r_rows, ways)
+        ]
+        n, outer, count = o_sizes[-1], o_sizes[:-1], product(o_sizes)
+        return self.launch(
+            "bundles",
+            stores,
+            n,
+            outer,
+            r_sizes[:-1],
+            strides,
+            count,
+            8,
+            chunk=r_sizes[-1],
+            ways=ways,
         )
 
     def streams(self, n, values, stores):

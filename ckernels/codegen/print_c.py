@@ -410,6 +410,23 @@ class Printer:
     def finish_strip(self, i):
         self.define_as(i, f"v{i}", self.accumulated(i, "[c]"))
 
+    def fold_strip(self, i):
+        """Let each m neighbouring accumulators be what all m of them are together."""
+        nan = self.accumulators[i].nan
+        kind = accumulator_type(self.accumulators[i].dtype)
+        with self.loop("c", "0", "w", "m"):
+            self.put(f"{kind} t_{i} = a_{i}[c];")
+            if nan:
+                self.put(f"uint8_t f_{i} = bad_{i}[c];")
+            with self.loop("k", "c + 1", "c + m"):
+                self.put(STEP[self.k.values[i].op].format(a=f"t_{i}", v=f"a_{i}[k]"))
+                if nan:
+                    self.put(f"f_{i} |= bad_{i}[k];")
+            with self.loop("k", "c", "c + m"):
+                self.put(f"a_{i}[k] = t_{i};")
+                if nan:
+                    self.put(f"bad_{i}[k] = f_{i};")
+
     def strip_default(self, i, text):
         """Where a strip's accumulator is what it was at the start, take `text`."""
         nowhere = start_of("first", self.k.values[i].dtype)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ckernels import ops
-from ckernels.codegen.dims import LaunchDims, Strides
+from ckernels.codegen.dims import CHUNKED, LaunchDims, Strides
 from ckernels.codegen.ir import FORMS, Kernel, Operand
 from ckernels.runtime.function import make_function
 
@@ -32,7 +32,7 @@ def test_words_are_read_as_they_were_written(form, outer, runs):
     for op in kernel.operands:
         inner = next(number) if op.inner == "n" else op.inner
         steps.append(Strides(inner, some(outer, op.outer), some(runs, op.run)))
-    chunk = next(number) if "chunks" in form else None
+    chunk = next(number) if form in CHUNKED else None
     launch = LaunchDims(next(number), some(outer), some(runs), chunk, tuple(steps))
     words = launch.words(kernel.operands)
     assert len(words) == len(set(words)), "no number is written twice"

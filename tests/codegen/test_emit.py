@@ -22,7 +22,8 @@ MIXED = {
     "sum_of_squares_in_chunks": (lambda x: ops.sum(ops.square(x)), [(50_000,)]),
     "column_sums_in_chunks": (lambda x: ops.sum(x, 0), [(20_000, 8)]),
     "max_with_nan": (lambda x: ops.max(x, 1), [(20, 30)]),
-    "two_runs": (lambda x: ops.sum(x, (0, 2)), [(6, 5, 7)]),
+    "two_runs": (lambda x: ops.sum(x, (0, 2)), [(6, 5, 300)]),
+    "bundles": (lambda x: x - ops.mean(x, (1, 3), True), [(2, 6, 5, 7)]),
     "strided": (lambda x: ops.exp(x[::2, ::3]), [(20, 30)]),
     "broadcast": (lambda x, y: x * ops.expand_dims(y, 1), [(20, 30), (20,)]),
     "broadcast_in_the_middle": (

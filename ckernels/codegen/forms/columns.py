@@ -175,6 +175,10 @@ class Columns(Nest):
         for i in reductions:
             if i in self.places:
                 self.nothing_better(self.places[i], first)
+        self.reduced(reductions)
+
+    def reduced(self, reductions):
+        """What is left to do once all rows are in the accumulators of a strip."""
 
     def loop_roots(self, reductions, stores):
         """What one loop over rows computes for its reductions and stores."""

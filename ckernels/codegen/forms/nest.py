@@ -63,9 +63,13 @@ class Nest:
             inner, far, run = self.strides[i]
             terms = [f"{v} * {s}" for v, s in zip(names, far if level == "a" else run)]
             if extra and inner != "0":
-                terms.append(steps(extra, inner))
+                terms.append(steps(self.along(i, extra), inner))
             source = f"a{i}" if level == "b" else "0" if op.role == "index" else self.base(i)
             self.c.move(i, f"{level}{i}{tag}", source, terms)
+
+    def along(self, i, extra):
+        """How many steps of its own operand i takes for `extra` along the vector loop."""
+        return extra
 
     def base(self, i):
         return {"in": "x", "out": "y", "index": "i"}[self.k.operands[i].role] + str(i)
