@@ -43,6 +43,8 @@ def jit(f=None, *, static=(), background=False, strict=False, check=None):
     options = {"static": static, "background": background, "strict": strict, "check": check}
     if f is None:
         return lambda function: jit(function, **options)
+    if isinstance(f, Jitted) and type(f) is not Jitted and not any(options.values()):
+        return f  # a transform is compiled as it is
     return Jitted(f.function if type(f) is Jitted else f, **options)
 
 

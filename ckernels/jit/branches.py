@@ -20,7 +20,7 @@ from . import namespace
 from .maybe import MaybeNumber
 from .number import PythonNumber
 from .program import TracedNames
-from .trace import SMALL, Asked, Pinned, TooDeep, Trace, placeholder
+from .trace import LARGE, SMALL, Asked, Pinned, TooDeep, Trace, placeholder
 from .trees import flatten, put_together
 
 LEAVES = (np.ndarray, np.generic, int, float, complex)
@@ -100,7 +100,7 @@ class Branches:
         except Exception as problem:  # of the user's program, or of a graph: NumPy's to say
             plan = TraceFailed(problem)
         if isinstance(plan, Exception) and None in (d for n in self.inputs for d in n.shape) and (
-            type(plan) not in (Asked, TooDeep) and not of_user(plan)
+            trace.reasons if type(plan) in (Asked, TooDeep) else not of_user(plan)
         ):  # fmt: skip
             plan = RefusedPath(plan)
         asked = tuple([answer for _, answer in trace.asked])
@@ -203,7 +203,7 @@ def compile_nodes(tree, nodes):
 def input_of(x, sized):
     """The placeholder of a leaf."""
     if isinstance(x, np.ndarray):
-        sizes = [d if sized or d <= SMALL else None for d in x.shape]
+        sizes = [None if not sized and SMALL < d <= LARGE else d for d in x.shape]
         return placeholder(x.dtype, sizes)
     if isinstance(x, np.generic):
         return placeholder(x.dtype, ())
@@ -230,6 +230,7 @@ def traced_leaf(jitted, trace, place, x, node):
 def make_plan(tree, trace, leaves):
     """Run the function over Values; the Traced of what it did."""
     jitted, program = tree.jitted, tree.jitted.program
+    trace.inputs = {n.uid for n in tree.inputs}
     values = [traced_leaf(jitted, trace, i, x, n)
               for i, (x, n) in enumerate(zip(leaves, tree.inputs))]  # fmt: skip
     build = TracedNames(trace, program)
@@ -275,6 +276,9 @@ class Traced:
         self.arrays = [
             i for i, v in enumerate(values) if isinstance(v, ArrayValue) and not v.scalar
         ]
+        if self.mutated and any(numbers for x in outs if isinstance(x, ArrayValue)
+                                for _, numbers in self.lenses(x)):  # fmt: skip
+            raise NotSupported("a result that is a view at a place that data decides")
         if self.nodes:
             self.compiled, self.used = compile_nodes(tree, self.nodes)
         else:
@@ -290,6 +294,17 @@ class Traced:
             found = self.places[node.uid] = len(self.nodes)
             self.nodes.append(node)
         return found
+
+    def lenses(self, x):
+        """How NumPy makes a view from the array at the end of its chain of bases: of each lens what
+        makes it, and the numbers of the outputs that this takes."""
+        found = []
+        while x.base is not None:
+            if x.lens.real is None:
+                raise NotSupported("a result that is a view at a place that data decides")
+            found.append((x.lens.real, [self.place(n) for n in x.lens.nodes]))
+            x = x.base
+        return found[::-1]
 
     def maker(self, x, values):
         """(how, number of the output or leaf, more) by which one result is made."""
@@ -309,9 +324,9 @@ class Traced:
         root = x.root()
         for i, v in enumerate(values):
             if root is v:
-                return "view", i, lenses(x)
+                return "view", i, self.lenses(x)
         if x.base is not None:
-            return "part", self.place(root.read()), (id(root), lenses(x))
+            return "part", self.place(root.read()), (id(root), self.lenses(x))
         return "array", self.place(x.read()), id(x)
 
     def __call__(self, leaves):
@@ -345,7 +360,7 @@ class Traced:
         if how == "leaf":
             return leaves[what]
         if how == "view":
-            return _through(leaves[what], more)
+            return _through(leaves[what], more, found)
         if how in ("static", "constant"):
             return what.copy() if how == "constant" else what
         if how == "number":
@@ -360,7 +375,7 @@ class Traced:
             array = found[what]
             made[owner] = array.copy() if what in taken else array
             taken.add(what)
-        return made[owner] if how == "array" else _through(made[owner], more[1])
+        return made[owner] if how == "array" else _through(made[owner], more[1], found)
 
 
 def _folded(array):
@@ -368,18 +383,7 @@ def _folded(array):
     return any(s == 0 and d > 1 for s, d in zip(array.strides, array.shape))
 
 
-def lenses(x):
-    """How NumPy makes a view from the array at the end of its chain of bases."""
-    found = []
-    while x.base is not None:
-        if x.lens.real is None:
-            raise NotSupported("a result that is a view at a place that data decides")
-        found.append(x.lens.real)
-        x = x.base
-    return found[::-1]
-
-
-def _through(array, views):
-    for real in views:
-        array = real(array)
+def _through(array, views, found):
+    for real, numbers in views:
+        array = real(array, *[found[i] for i in numbers])
     return array

@@ -22,7 +22,7 @@ from .branches import SIZES, Branches, NotTraced, RefusedPath, is_any, is_leaf
 from .number import PythonNumber
 from .program import Reads, TracedNames
 from .syntax import transformed
-from .trace import SMALL, Pinned
+from .trace import LARGE, SMALL, Pinned
 from .trees import flatten
 
 VARIANTS = 24  # values of pinned numbers that get traces of their own; beyond, calls are NumPy's
@@ -46,12 +46,12 @@ class Jitted(Dispatch):
     """A NumPy function that is compiled for what it is called with. See `ckernels.jit.jit`."""
 
     def __init__(self, function, static=(), background=False, strict=False, check=None):
+        functools.update_wrapper(self, function)  # first: it may bring a dict of its own
         self.function, self.strict, self.check = function, strict, check
         self.static, self.background = _names(static), background
         self.plans, self.pinned, self.noted = {}, set(), set()
         self.program, self.lock, self.counts = None, locks.rlock(), {}
         self.signature, self.threads = None, {}
-        functools.update_wrapper(self, function)
 
     def __get__(self, instance, owner=None):
         return self if instance is None else functools.partial(self, instance)
@@ -224,7 +224,7 @@ class Jitted(Dispatch):
         if kind is np.ndarray:
             shape = x.shape
             if None not in self.pinned and not sized:
-                shape = tuple([d if d <= SMALL else -1 for d in shape])
+                shape = tuple([-1 if SMALL < d <= LARGE else d for d in shape])
             return x.dtype, shape, x.flags.c_contiguous
         if isinstance(x, np.generic):
             return x.dtype, kind

@@ -18,13 +18,14 @@ from ..graph.node import constant
 from ..numpy.promote import NUMPY
 from ..numpy.rows import call
 from ..numpy.value import ArrayValue, result
-from .number import OF_MATH, PythonNumber, of_math
+from .number import OF_MATH, PythonNumber, of_math, of_sizes
 
 REFUSED = {"random", "time", "os", "sys", "datetime", "logging", "threading", "subprocess", "io",
            "secrets", "uuid", "socket", "gc", "inspect"}  # fmt: skip
 WORLD = {"print", "input", "open", "exec", "eval", "globals", "locals", "vars", "setattr",
          "delattr", "__import__", "breakpoint", "compile", "id", "hash", "memoryview"}  # fmt: skip
-CREATING = (np.zeros, np.ones, np.empty, np.full, np.arange, np.eye, np.identity)
+FILLING = (np.zeros, np.ones, np.empty, np.full)
+RANGES = (np.arange, np.linspace, np.eye, np.identity)
 
 
 class Forbidden:
@@ -111,10 +112,15 @@ def traced_reversed(iterable):
 
 def traced_range(*ends):
     """range(), for which ends may be traced."""
-    whole = [isinstance(e, PythonNumber) and e.kind is int and not e.size for e in ends]
+    whole = [isinstance(e, PythonNumber) and e.kind is int and not of_sizes(e.node) for e in ends]
     if not any(whole) or len(ends) > 3:
         return range(*ends)
     return Range(*[e if kept else operator.index(e) for e, kept in zip(ends, whole)])
+
+
+def traced_len(x):
+    """len(), which of an axis whose size is open is a traced number."""
+    return x.shape[0] if isinstance(x, ArrayValue) and x.ndim else len(x)
 
 
 def extreme(function, before):
@@ -141,7 +147,7 @@ class Namespace:
 
     def __init__(self, trace):
         self.__dict__["_trace"] = trace  # NumPy has a function `trace`
-        for function in CREATING:
+        for function in FILLING + RANGES:
             self.__dict__[function.__name__] = creating(trace, function)
         for name in ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"):
             self.__dict__[name] = getattr(self, "_" + name.replace("any", "").replace(
@@ -257,25 +263,28 @@ def creating(trace, function):
     """A function that makes an array from nothing, as one that makes a traced array."""
 
     def make(*args, **kwargs):
-        if args and function in (np.zeros, np.ones, np.empty, np.full):
-            shape = args[0]
-            shape = (shape,) if not isinstance(shape, (tuple, list)) else shape
-            args = (tuple(int(s) for s in shape), *args[1:])
-        sizes = function in (np.eye, np.identity)
-        args = [a.pin() if sizes and isinstance(a, PythonNumber) else
-                trace.operand(a) if isinstance(a, (ArrayValue, PythonNumber)) else a
-                for a in args]  # fmt: skip
-        if function in (np.eye, np.arange, np.identity):
-            args = [
-                a
-                if not isinstance(a, tuple)
-                else trace.refuse("a range of numbers that are traced")
-                for a in args
-            ]
+        if function in FILLING:
+            shape = args[0] if args else kwargs.pop("shape")
+            args = (trace.shape(shape), *args[1:])
+        places = COUNTS.get(function, ())
+        args = [trace.extent(a) if i in places else given(trace, a) for i, a in enumerate(args)]
+        kwargs = {k: trace.extent(v) if k in COUNTED else given(trace, v)
+                  for k, v in kwargs.items()}  # fmt: skip
         return result(trace, call(NUMPY, function, *args, **kwargs), False)
 
     make.__name__ = function.__name__
     return make
+
+
+COUNTS = {np.eye: (0, 1, 2), np.identity: (0,), np.linspace: (2,)}  # arguments that are sizes
+COUNTED = ("N", "M", "n", "num", "k")
+
+
+def given(trace, x):
+    """An argument of a function that makes an array."""
+    if isinstance(x, PythonNumber) and x.symbolic and None in trace.inside:
+        return x.pin()  # a batch of ranges has no one size
+    return trace.operand(x) if isinstance(x, (ArrayValue, PythonNumber)) else x
 
 
 class MathModule:
@@ -319,7 +328,7 @@ def builtin_names():
 
     found = dict(vars(builtins))
     found.update({name: refusing(name) for name in WORLD if name in found})
-    found.update(isinstance=is_instance, range=traced_range, max=extreme(max, operator.gt),
+    found.update(isinstance=is_instance, range=traced_range, len=traced_len, max=extreme(max, operator.gt),
                  min=extreme(min, operator.lt), enumerate=traced_enumerate, zip=traced_zip,
                  reversed=traced_reversed)  # fmt: skip
     return found

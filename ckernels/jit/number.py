@@ -1,8 +1,9 @@
 """PythonNumber: a Python int or float while a program is traced: an argument, or a size.
 
-With arrays it is weak, as Python's numbers are. With other numbers floats compute as nodes, where
-what Python refuses (x / 0.0, an overflow in x ** y) is noted, and then the call is NumPy's. An int
-that is used as an int is pinned: the trace is for that value.
+With arrays it is weak, as Python's numbers are. With other numbers floats compute as nodes, and so
+do ints of sizes and of turns of a loop; what Python refuses (x / 0.0, an overflow in x ** y) is
+noted, and then the call is NumPy's. An int that is used as an int is pinned: the trace is for that
+value.
 """
 
 import math
@@ -20,15 +21,14 @@ OF_NUMBERS = ("real", "imag", "conjugate", "is_integer", "as_integer_ratio", "bi
 
 class PythonNumber:
     """A traced Python number. kind: int, float or bool; pin(): gives its value, for which the trace
-    is then; size: it is the size of an axis; symbolic: the function computes it, as the number of
-    a loop's turn, so ints compute as nodes too; bounds: the (least, greatest) int it can be."""
+    is then; symbolic: the function computes it, as the number of a loop's turn or the size of an
+    axis, so ints compute as nodes too; bounds: the (least, greatest) int it can be."""
 
-    __slots__ = ("owner", "node", "kind", "pin", "size", "symbolic", "bounds")
-    __hash__ = None
+    __slots__ = ("owner", "node", "kind", "pin", "symbolic", "bounds")
     __array_priority__ = 1000.0
 
-    def __init__(self, owner, node, kind, pin, size=False, symbolic=False, bounds=None):
-        self.owner, self.node, self.kind, self.pin, self.size = owner, node, kind, pin, size
+    def __init__(self, owner, node, kind, pin, symbolic=False, bounds=None):
+        self.owner, self.node, self.kind, self.pin = owner, node, kind, pin
         self.symbolic, self.bounds = symbolic, bounds
         if pin is None:
             self.pin = lambda: kind(owner.ask(node, "a number in Python", kind))
@@ -65,7 +65,12 @@ class PythonNumber:
         return operator.index(self.pin())
 
     def __bool__(self):
+        if self.symbolic and self.kind is not bool:
+            return bool(self != 0)
         return bool(self.pin())
+
+    def __hash__(self):
+        return hash(self.pin())
 
     def __complex__(self):
         return complex(self.pin())
@@ -104,11 +109,27 @@ def _pinned(x):
 def _compared(function, a, b):
     if isinstance(b, (ArrayValue, np.ndarray, np.generic)):
         return NotImplemented
+    decided = _decided(function, a, b)
+    if decided is not None:
+        return decided
     if isinstance(b, (PythonNumber, bool, int, float)) and _symbolic(a, b):
         return known(a.owner, COMPARED[function](_node(a), _node(b)), bool)
     return function(a.pin(), _pinned(b))
 
 
+def _decided(function, a, b):
+    """What a comparison of ints is, where their bounds say so; else None."""
+    if not {_kind(a), _kind(b)} <= {int, bool} or not _symbolic(a, b):
+        return None
+    left, right = _range(a), _range(b)
+    if left is None or right is None:
+        return None
+    found = {function(*pair) for pair in ((left[0], right[1]), (left[1], right[0]))}
+    apart = left[1] < right[0] or right[1] < left[0]
+    return found.pop() if len(found) == 1 and (apart or function in ORDERS) else None
+
+
+ORDERS = {operator.lt, operator.le, operator.gt, operator.ge}
 COMPARED = {operator.eq: ops.eq, operator.ne: ops.ne, operator.lt: ops.lt, operator.le: ops.le,
             operator.gt: ops.gt, operator.ge: ops.ge}  # fmt: skip
 
@@ -155,7 +176,7 @@ def _float(x):
 
 def _dividing(function):
     def build(owner, a, b):
-        owner.guard(ops.ne(b, 0.0))
+        owner.guard(ops.ne(b, constant(np.zeros((), b.dtype))))
         return function(a, b)
 
     return build
@@ -174,10 +195,6 @@ BUILD = {
     operator.truediv: _dividing(ops.true_div), operator.floordiv: _dividing(ops.floor_div),
     operator.mod: _dividing(ops.mod),
 }  # fmt: skip
-
-
-# of sizes of axes, whose products are numbers of elements: these fit in 64 bits
-OF_SIZES = {operator.add: ops.add, operator.sub: ops.sub, operator.mul: ops.mul}
 
 
 def _kind(x):
@@ -228,8 +245,13 @@ NEGATIVE_RAISES = {operator.lshift, operator.rshift}
 
 def of_ints(owner, function, a, b):
     """function(a, b) of ints as nodes of int64, with what is known of its bounds; None where Python
-    may raise. Those that a loop computes wrap beyond 64 bits."""
-    if function not in OF_INTS or (function in ZERO_RAISES and not _whole(b, 1)) or (
+    may raise. Those that a loop computes wrap beyond 64 bits; those of sizes are guarded."""
+    if function is operator.pow and _whole(b, 0) and b <= MOST_POWER and _symbolic(a):
+        found = a if b else 1
+        for _ in range(b - 1):
+            found = found * a
+        return found
+    if function not in OF_INTS or (function in ZERO_RAISES and not _positive(b)) or (
         function in NEGATIVE_RAISES and not (_whole(b, 0) and b < 63)
     ):  # fmt: skip
         return None
@@ -244,11 +266,41 @@ def of_ints(owner, function, a, b):
     if bounds is not None and not WIDEST[0] <= bounds[0] <= bounds[1] <= WIDEST[1]:
         bounds = None
     if _symbolic(a, b):
+        if bounds is None and function in GROWING and all(map(_of_sizes, (a, b))):
+            far = GROWING[function](*[ops.cast(_node(x), "float64") for x in (a, b)])
+            owner.guard(ops.lt(ops.abs(far), 2.0**63))
         return known(owner, build(_node(a), _node(b)), int, bounds)
     if bounds is None:
         return None
     return PythonNumber(owner, build(_node(a), _node(b)), int,
                         lambda: function(_pinned(a), _pinned(b)), bounds=bounds)  # fmt: skip
+
+
+MOST_POWER = 8  # of ints that are multiplied
+GROWING = {operator.add: ops.add, operator.sub: ops.sub, operator.mul: ops.mul}
+
+
+def _positive(b):
+    """Whether a number is an int above zero."""
+    found = _range(b) if _kind(b) is int else None
+    return found is not None and found[0] > 0
+
+
+def _of_sizes(x):
+    return not isinstance(x, PythonNumber) or of_sizes(x.node)
+
+
+def of_sizes(node):
+    """Whether a node is computed from sizes of axes alone."""
+    todo, seen = [node], set()
+    while todo:
+        n = todo.pop()
+        if n.op.name in ("placeholder", "variable"):
+            return False
+        if n.uid not in seen and n.op.name != "shape":
+            todo += n.inputs
+        seen.add(n.uid)
+    return True
 
 
 def _whole(b, least):
@@ -259,15 +311,13 @@ def _whole(b, least):
 def _computed(function, a, b):
     """function(a, b) of numbers, one of them traced at least."""
     owner = (a if isinstance(a, PythonNumber) else b).owner
-    if function in OF_SIZES and all(getattr(x, "size", type(x) is int) for x in (a, b)):
-        node = OF_SIZES[function](*[x.node if isinstance(x, PythonNumber) else x for x in (a, b)])
-        return PythonNumber(owner, node, int, owner.pin_sizes, True)
     if {_kind(a), _kind(b)} <= {int, bool} and (_symbolic(a, b) or function in NEAR):
         found = of_ints(owner, function, a, b)
         if found is not None:
             return found
     if function in BUILD and (_exact(a, b) or _quotient(function, a, b)):
-        node = BUILD[function](owner, _float(a), _float(b))
+        build = ops.true_div if function is operator.truediv and _positive(b) else None
+        node = build(_float(a), _float(b)) if build else BUILD[function](owner, _float(a), _float(b))
         return PythonNumber(owner, node, float, None, symbolic=True)
     return function(_pinned(a), _pinned(b))
 
@@ -339,7 +389,7 @@ def converted(function, x):
     if isinstance(x, PythonNumber):
         if x.kind is function:
             return x
-        if not x.symbolic and (x.size or function is not float):
+        if not x.symbolic and function is not float:
             return function(x)
     if np.dtype(node.dtype).kind not in "fiub":
         return function(x)

@@ -17,9 +17,10 @@ from ..numpy.value import ArrayValue, MovingSlice
 from ..ops import reference
 from ..ops.ragged import distance
 from ..ops.shape import size_of
-from .number import PythonNumber, item_of
+from .number import PythonNumber, item_of, of_sizes
 
 SMALL = 8  # sizes up to this are part of a trace: loops over short axes are unrolled
+LARGE = 2**31 - 1  # and so are sizes beyond this: squares of those below are numbers of 64 bits
 MOST = 3000  # arrays that a trace may make: 0.5 s to compile; beyond, a loop was unrolled too far
 DEEPEST = 6  # truth values that one trace may have been decided by
 
@@ -83,6 +84,7 @@ class Trace(Owner):
         self.journal, self.births = [], 0  # [(array, node that it held)] of all stores
         self.predicates = []  # of the branches that are being traced: stores happen only where true
         self.carried_before, self.reasons = {}, {}  # by the code of a loop's body
+        self.inputs = frozenset()  # the placeholders of arguments
 
     # ---- what values ask -----------------------------------------------------------------------
 
@@ -105,6 +107,8 @@ class Trace(Owner):
     def guard(self, node):
         """Note that the trace is right only where this truth value holds, or where the branch that
         is being traced is not taken."""
+        if node.value is not None and not node.ndim and node.value:
+            return None
         predicate = self.predicate()
         if predicate is not None:
             node = ops.logical_or(ops.logical_not(predicate), node)
@@ -162,12 +166,17 @@ class Trace(Owner):
 
     def ask(self, node, what, kind=None):
         """The value of a node, in Python."""
+        sizes = of_sizes(node) and node.value is None
+        if sizes and (node.dtype != "bool" or self.decide is None or None in self.inside):
+            self.pin_sizes()
         node = self.outside(node)
-        if not any(n.op.name in ("placeholder", "variable") for n in toposort([node])):
+        if not sizes and not any(n.op.name in ("placeholder", "variable") for n in toposort([node])):
             return reference.evaluate([node], {})[0][()]
         if node.dtype != "bool" or node.ndim or self.decide is None:
             raise Asked(what)
         if len(self.asked) >= DEEPEST:
+            if any(of_sizes(n) for n, _ in self.asked):
+                self.pin_sizes()
             raise TooDeep(what)
         if len(self.asked) < len(self.answers):
             answer = self.answers[len(self.asked)]
@@ -185,7 +194,22 @@ class Trace(Owner):
 
     def size(self, node, axis):
         """The size of an axis that a trace serves many of."""
-        return PythonNumber(self, size_of(node, axis), int, self.pin_sizes, True)
+        return PythonNumber(self, size_of(node, axis), int, None, symbolic=True,
+                            bounds=self.size_bounds(node, axis))  # fmt: skip
+
+    def size_bounds(self, node, axis):
+        """The (least, greatest) size that an axis can have."""
+        while node.op.kind == "elementwise":
+            wide = [i for i in node.inputs if i.shape == node.shape]
+            if not wide:
+                break
+            node = wide[0]
+        return (SMALL + 1, LARGE) if node.uid in self.inputs else (0, 2**62)
+
+    def extent(self, x):
+        if isinstance(x, PythonNumber) and None in self.inside:
+            return x.pin()
+        return super().extent(x)
 
     # ---- indices ---------------------------------------------------------------------------------
 

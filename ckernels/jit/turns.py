@@ -494,7 +494,7 @@ class Turns:
     def zeros(node):
         """What a name without a value begins with; no turn reads it."""
         if None in node.shape:
-            raise Untraceable("an array of a size that is not known, first made in a turn")
+            self.trace.pin_sizes()  # for its zeros
         return ops.broadcast_to(constant(0, node.dtype), list(node.shape))
 
     # ---- the scan --------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from ..graph.shapes import axis_of
 from ..ops.shape import sized, times
 from . import rows
 from .promote import supported
-from .value import ArrayValue, store, stored
+from .value import ArrayValue, filled, nodes_of_key, store, stored
 
 
 def reshape(x, *shape, order="C", copy=None):
@@ -18,7 +18,8 @@ def reshape(x, *shape, order="C", copy=None):
     shape = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
     if order not in ("C", "A"):
         x.owner.refuse(f"reshape with order={order!r}")
-    shape = [operator.index(s) for s in shape]
+    shape = [x.owner.extent(s) if isinstance(s, x.owner.numbers) else operator.index(s)
+             for s in shape]  # fmt: skip
     new = ops.reshape(x.read(), shape)
     if x.scalar:
         return x.fresh(new, plain=True)
@@ -27,7 +28,12 @@ def reshape(x, *shape, order="C", copy=None):
         return ops.reshape(node, sized(base))
 
     return x.view(lambda n: ops.reshape(n, shape), put if x.plain else None,
-                  lambda a: a.reshape(shape), x.plain)  # fmt: skip
+                  reshaped(shape), x.plain, nodes=nodes_of_key(shape))  # fmt: skip
+
+
+def reshaped(shape):
+    """a.reshape(shape) for numbers in the place of its nodes."""
+    return lambda a, *found: a.reshape(filled(tuple(shape), found))
 
 
 def ravel(x, order="C"):
@@ -89,29 +95,31 @@ def squeeze(x, axis=None):
                   lambda a: np.squeeze(a, axes), x.plain)  # fmt: skip
 
 
-def only_read(x, get, real):
+def only_read(x, get, real, nodes=()):
     """A view of `x` that NumPy lets nobody write through: it sees what is stored into `x`."""
 
     def put(base, node):
         x.owner.refuse("a store into a view that is only to be read")
 
-    return x.view(get, put, real)
+    return x.view(get, put, real, nodes=nodes)
 
 
 def diagonal(a, offset=0, axis1=0, axis2=1):
+    offset = operator.index(offset)
     return only_read(a, lambda n: ops.diagonal(n, offset, axis1, axis2),
                      lambda v: v.diagonal(offset, axis1, axis2))  # fmt: skip
 
 
 def diag(v, k=0):
+    k = operator.index(k)
     return diagonal(v, k) if v.ndim == 2 else v.fresh(ops.diag(v.read(), k), plain=True)
 
 
 def broadcast_to(array, shape, subok=False):
-    shape = shape if isinstance(shape, (tuple, list)) else (shape,)
-    shape = tuple(operator.index(s) for s in shape)
-    return only_read(array, lambda n: ops.broadcast_to(n, list(shape)),
-                     lambda a: np.broadcast_to(a, shape))  # fmt: skip
+    shape = array.owner.shape(shape)
+    return only_read(array, lambda n: ops.broadcast_to(n, shape),
+                     lambda a, *found: np.broadcast_to(a, filled(tuple(shape), found)),
+                     nodes_of_key(shape))  # fmt: skip
 
 
 def windows(x, window_shape, axis=None, *, subok=False, writeable=False):

@@ -4,6 +4,8 @@ This one refuses all that only a number can answer. `ckernels.jit` has one that 
 values from the arguments at hand; rows that are NumPy's own Python code run under this one.
 """
 
+import operator
+
 import numpy as np
 
 from .. import ops
@@ -38,6 +40,10 @@ class Owner:
 
     def predicate(self):
         """A truth value only where which stores happen, as a node; None: they do."""
+
+    def of_turn(self, node):
+        """Whether a node is computed from what changes from turn to turn of a loop."""
+        return False
 
     def refuse(self, what):
         """Raise what ends the trace: `what` cannot be done."""
@@ -172,6 +178,21 @@ class Owner:
             self.guard(ops.any(mask))
             options["initial"] = LEAST[function](np.dtype(whole.dtype))
         return result(self, find(function).build(self.rule, whole, **options))
+
+    def extent(self, x):
+        """A size as rows take it: an int, or a node of one that is not negative."""
+        if not isinstance(x, self.numbers):
+            return x
+        if not x.symbolic or x.kind is not int or self.of_turn(x.node):
+            return operator.index(x)
+        if not (x.bounds and x.bounds[0] >= 0):
+            self.guard(ops.ge(x.node, 0))
+        return x.node
+
+    def shape(self, sizes):
+        """A shape, or one size, as rows take them."""
+        sizes = sizes if isinstance(sizes, (tuple, list)) else (sizes,)
+        return [self.extent(s) for s in sizes]
 
     def argument(self, x):
         """An argument of a function of NumPy's as its row takes it."""

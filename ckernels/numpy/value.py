@@ -20,13 +20,15 @@ from .rows.base import as_operand, typed
 
 class Lens(NamedTuple):
     """How a view lies in its base: get(node of the base) -> node of the view; put(base, new view)
-    -> new base; real(array of the base) -> the view as NumPy makes it, None where data says which
-    it is. put None: it may be a copy in NumPy, and who stores into either cannot be traced."""
+    -> new base; real(array of the base, values of `nodes`) -> the view as NumPy makes it, None where
+    nothing says which it is. put None: it may be a copy in NumPy, and who stores into either cannot
+    be traced."""
 
     get: object
     put: object
     real: object
     key: object = None  # what it is of the base, where it is base[key]
+    nodes: tuple = ()
 
 
 class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
@@ -99,9 +101,9 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
     def put_back(self, node):
         self.node_, self.version, self.masked = node, self.version + 1, None
 
-    def view(self, get, put, real, plain=False, key=None):
+    def view(self, get, put, real, plain=False, key=None, nodes=()):
         """A view of this array."""
-        return ArrayValue(self.owner, None, False, plain, self, Lens(get, put, real, key))
+        return ArrayValue(self.owner, None, False, plain, self, Lens(get, put, real, key, nodes))
 
     def fresh(self, node, scalar=False, plain=False):
         """A new array of the owner's that holds `node`."""
@@ -210,7 +212,8 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
             return self.fresh(part(self.read(), key), True)
         plain = self.plain and _leading(key)
         return self.view(lambda n: part(n, key), lambda n, v: with_part(n, key, v),
-                         (lambda a: a[key]) if _known(key) else None, plain, key)  # fmt: skip
+                         lambda a, *found: a[filled(key, found)], plain, key,
+                         nodes_of_key(key))  # fmt: skip
 
     def __setitem__(self, key, item):
         key, basic, mask = self.owner.key(self, key)
@@ -283,10 +286,31 @@ def _same(one, other):
     return one is other or type(one) is type(other) is int and one == other
 
 
-def _known(key):
-    """Whether all of a basic key are Python's numbers."""
-    bounds = [b for k in key for b in ((k.start, k.stop) if isinstance(k, slice) else (k,))]
-    return not any(isinstance(b, (Node, MovingSlice)) for b in bounds)
+def _bounds(key):
+    return [b for k in key for b in (
+        (k.start, k.stop) if isinstance(k, slice) else (k.start,) if isinstance(k, MovingSlice)
+        else (k,))]  # fmt: skip
+
+
+def nodes_of_key(key):
+    """The nodes in a basic key."""
+    return tuple([b for b in _bounds(key) if isinstance(b, Node)])
+
+
+def filled(key, found):
+    """A basic key with numbers for its nodes."""
+    values = iter(found)
+
+    def number(b):
+        return int(next(values)) if isinstance(b, Node) else b
+
+    def known(k):
+        if isinstance(k, MovingSlice):
+            start = number(k.start)
+            return slice(start, start + k.width)
+        return slice(number(k.start), number(k.stop), k.step) if type(k) is slice else number(k)
+
+    return tuple([known(k) for k in key]) if found else key
 
 
 def _leading(key):

@@ -145,6 +145,6 @@ def formatted(x, a):
 
 def test_near_misses():
     check(shadowed, V)
-    check(shapes, np.full(12, 3.0), traced=False)
+    check(shapes, np.full(12, 3.0))
     check(text, V, traced=False)
     check(formatted, V, 0.5, traced=None)

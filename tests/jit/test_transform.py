@@ -181,3 +181,15 @@ def _writes(x):
 def test_names_on_the_decorator():
     for name in ("grad", "value_and_grad", "jacobian", "hessian", "jvp", "vjp", "vmap", "jit"):
         assert getattr(ck.jit, name).__doc__
+
+
+def test_a_transform_under_jit_is_the_transform():
+    """The attributes of one function made another of it: its value came for its gradient."""
+    def cost(x):
+        return (x**2).sum()
+
+    np.testing.assert_allclose(ck.jit(ck.jit.grad(cost))(np.arange(5.0)), 2 * np.arange(5.0))
+    strict = ck.jit(ck.jit.value_and_grad(cost), check="nan")
+    value, gradient = strict(np.arange(5.0))
+    assert value == 30
+    np.testing.assert_allclose(gradient, 2 * np.arange(5.0))

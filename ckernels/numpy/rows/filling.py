@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import ops
 from ...base.errors import NotSupported
-from ...graph.node import constant
+from ...graph.node import Node, constant
 from ..promote import kind_of, supported
 from .base import as_operand, node_of, row, typed
 
@@ -81,9 +81,18 @@ def arange(rule, start, stop=None, step=1, dtype=None, *, device=None, like=None
     dtype = _dtype(dtype, rule.common([kind_of(b) for b in bounds]))
     if all(isinstance(b, numbers.Number) for b in bounds):
         return constant(np.arange(*bounds, dtype=dtype))
+    if np.dtype(dtype).kind == "f" and all(map(_whole, bounds)):
+        return ops.cast(ops.arange(*[node_of(b, rule) if hasattr(b, "node") else int(b)
+                                     for b in bounds], dtype="int64"), dtype)  # fmt: skip
     if np.dtype(dtype).kind not in "iu":
         raise NotSupported("arange of floats that are known only in a call")
     return ops.arange(*[node_of(b, rule) for b in bounds], dtype=dtype)
+
+
+def _whole(bound):
+    """Whether the end of a range is a Python number without a fraction."""
+    return bound.kind is int if hasattr(bound, "node") else not isinstance(bound, complex) and (
+        isinstance(bound, numbers.Number) and bound == int(bound))  # fmt: skip
 
 
 @row(np.linspace, array=True)
@@ -95,12 +104,17 @@ def linspace(rule, start, stop, num=50, endpoint=True, retstep=False, dtype=None
     start, stop = as_operand(start), as_operand(stop)
     common = computed or rule.common([kind_of(start), kind_of(stop), np.dtype(rule.floating)])
     a, b = (ops.cast(node_of(v, rule), common) for v in (start, stop))
-    steps = num - 1 if endpoint else num
-    wide = ops.cast(constant(np.arange(num)), common)
-    wide = ops.expand(wide, tuple(range(1, 1 + max(a.ndim, b.ndim))))
+    open_ = isinstance(num, Node)
+    number = ops.arange(0, num, 1, "int64") if open_ else constant(np.arange(num))
+    wide = ops.expand(ops.cast(number, common), tuple(range(1, 1 + max(a.ndim, b.ndim))))
     gap = ops.sub(b, a)
-    line = ops.add(ops.mul(wide, ops.true_div(gap, max(steps, 1))), a)
-    if endpoint and num > 1:
+    steps = (ops.sub(num, 1) if open_ else num - 1) if endpoint else num
+    steps = ops.cast(ops.maximum(steps, 1), common) if open_ else max(steps, 1)
+    line = ops.add(ops.mul(wide, ops.true_div(gap, steps)), a)
+    if endpoint and open_:
+        last = ops.logical_and(ops.eq(number, ops.sub(num, 1)), ops.gt(number, 0))
+        line = ops.where(ops.expand(last, tuple(range(1, line.ndim))), b, line)
+    elif endpoint and num > 1:
         last = ops.broadcast_like(b, ops.getitem(line, -1))
         line = ops.concatenate([ops.getitem(line, slice(None, -1)), ops.expand(last, (0,))], 0)
     return line if dtype is None else ops.cast(line, supported(dtype))
@@ -114,9 +128,17 @@ def array(rule, a, dtype=None, order=None, *, ndmin=0, **options):
     return ops.expand(x, tuple(range(ndmin - x.ndim)))
 
 
-@row(np.eye, np.identity, array=True)
-def eye(rule, n, m=None, k=0, dtype=None, order="C", *, device=None, like=None):
-    return constant(np.eye(n, m, k, dtype=_dtype(dtype, rule.floating)))
+@row(np.identity, array=True)
+def identity(rule, n, dtype=None, *, like=None):
+    return eye(rule, n, dtype=dtype)
+
+
+@row(np.eye, array=True)
+def eye(rule, N, M=None, k=0, dtype=None, order="C", *, device=None, like=None):
+    dtype = _dtype(dtype, rule.floating)
+    if any(isinstance(s, Node) for s in (N, M, k)):
+        return ops.eye(N, M, k, dtype)
+    return constant(np.eye(N, M, k, dtype=dtype))
 
 
 def _triangle(function, op):

@@ -12,7 +12,7 @@ typedef struct {                 /* what a leaf must be: an array, or exactly of
     PyArray_Descr *descr;        /* NULL: of `type` */
     PyTypeObject *type;
     int nd, contiguous;
-    npy_intp shape[CK_MAXDIMS];  /* -1: any size above `small` */
+    npy_intp shape[CK_MAXDIMS];  /* -1: any size above `small`, up to LARGE */
 } leaf_kind;
 
 typedef struct { PyObject *holder, *name, *value; } reading;     /* holder: a dict, or an object */
@@ -46,6 +46,8 @@ static void trace_drop(trace *t)
 }
 
 /* ---- a call ---- */
+#define LARGE 2147483647  /* as in jit/trace.py */
+
 static int leaf_fits(const leaf_kind *kind, PyObject *x, npy_intp small)
 {
     if (!kind->descr)
@@ -58,7 +60,7 @@ static int leaf_fits(const leaf_kind *kind, PyObject *x, npy_intp small)
         return 0;
     for (int i = 0; i < kind->nd; i++) {
         npy_intp d = PyArray_DIM(a, i);
-        if (kind->shape[i] < 0 ? d <= small : d != kind->shape[i])
+        if (kind->shape[i] < 0 ? d <= small || d > LARGE : d != kind->shape[i])
             return 0;
     }
     return 1;
