@@ -328,9 +328,9 @@ def builtin_names():
 
     found = dict(vars(builtins))
     found.update({name: refusing(name) for name in WORLD if name in found})
-    found.update(isinstance=is_instance, range=traced_range, len=traced_len, max=extreme(max, operator.gt),
-                 min=extreme(min, operator.lt), enumerate=traced_enumerate, zip=traced_zip,
-                 reversed=traced_reversed)  # fmt: skip
+    found.update(isinstance=is_instance, range=traced_range, len=traced_len,
+                 max=extreme(max, operator.gt), min=extreme(min, operator.lt),
+                 enumerate=traced_enumerate, zip=traced_zip, reversed=traced_reversed)  # fmt: skip
     return found
 
 

@@ -182,6 +182,10 @@ def _dividing(function):
     return build
 
 
+def _divided(owner, a, b):
+    return ops.true_div(a, b)
+
+
 def _powered(owner, a, b):
     y = ops.pow(a, b)
     owner.guard(ops.isfinite(y))
@@ -316,8 +320,9 @@ def _computed(function, a, b):
         if found is not None:
             return found
     if function in BUILD and (_exact(a, b) or _quotient(function, a, b)):
-        build = ops.true_div if function is operator.truediv and _positive(b) else None
-        node = build(_float(a), _float(b)) if build else BUILD[function](owner, _float(a), _float(b))
+        surely = function is operator.truediv and _positive(b)
+        build = _divided if surely else BUILD[function]
+        node = build(owner, _float(a), _float(b))
         return PythonNumber(owner, node, float, None, symbolic=True)
     return function(_pinned(a), _pinned(b))
 

@@ -170,7 +170,8 @@ class Trace(Owner):
         if sizes and (node.dtype != "bool" or self.decide is None or None in self.inside):
             self.pin_sizes()
         node = self.outside(node)
-        if not sizes and not any(n.op.name in ("placeholder", "variable") for n in toposort([node])):
+        order = () if sizes else toposort([node])
+        if not sizes and not any(n.op.name in ("placeholder", "variable") for n in order):
             return reference.evaluate([node], {})[0][()]
         if node.dtype != "bool" or node.ndim or self.decide is None:
             raise Asked(what)

@@ -490,8 +490,7 @@ class Turns:
         self.condition = self.condition if known else outs.pop()
         self.carries = [(*c[:2], now) for c, now in zip(self.carries, outs)]
 
-    @staticmethod
-    def zeros(node):
+    def zeros(self, node):
         """What a name without a value begins with; no turn reads it."""
         if None in node.shape:
             self.trace.pin_sizes()  # for its zeros

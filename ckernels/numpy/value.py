@@ -20,9 +20,9 @@ from .rows.base import as_operand, typed
 
 class Lens(NamedTuple):
     """How a view lies in its base: get(node of the base) -> node of the view; put(base, new view)
-    -> new base; real(array of the base, values of `nodes`) -> the view as NumPy makes it, None where
-    nothing says which it is. put None: it may be a copy in NumPy, and who stores into either cannot
-    be traced."""
+    -> new base; real(array of the base, values of `nodes`) -> the view as NumPy makes it, None
+    where nothing says which it is. put None: it may be a copy in NumPy, and who stores into either
+    cannot be traced."""
 
     get: object
     put: object

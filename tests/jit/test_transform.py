@@ -185,6 +185,7 @@ def test_names_on_the_decorator():
 
 def test_a_transform_under_jit_is_the_transform():
     """The attributes of one function made another of it: its value came for its gradient."""
+
     def cost(x):
         return (x**2).sum()
 
