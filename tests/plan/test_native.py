@@ -54,6 +54,13 @@ def test_a_kernel_that_sees_the_whole_image():
     assert [i.kind for i in f.info.program.instructions] == [GEMM]
 
 
+def test_a_kernel_that_sees_the_image_and_what_is_around_it_is_no_dense_layer():
+    g, w = numbers(6, 1, 1, 10), numbers(3, 3, 2, 10)
+    build = lambda g, w: ops.conv_input_grad(g, w, (3, 3), (3, 3), ((1, 1), (1, 1)))  # noqa: E731
+    found = plan(build, g, w)[0]
+    assert [s.kind for s in found] != [GEMM]
+
+
 def test_new_sizes_need_no_new_kernel():
     x, w = leaf((None, None, None, 4), "float32"), leaf((3, 3, 4, 8), "float32")
     f = make_function([x, w], [ops.relu(ops.conv(x, w, padding="same"))], positional_only=True)

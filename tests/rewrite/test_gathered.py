@@ -7,7 +7,7 @@ import ckernels as K
 from ckernels import ops
 from ckernels.graph.node import make
 from ckernels.ops.reference import evaluate
-from ckernels.rewrite.gathered import gathered_updates
+from ckernels.rewrite.gathered import gathered_updates, is_above, not_negative
 
 
 def leaf(shape, dtype):
@@ -131,3 +131,16 @@ def test_what_others_read_is_computed():
     new = W - s
     assert rewritten(new, new) is new
     assert rewritten(new, ops.sum(G)) is not new
+
+
+@pytest.mark.parametrize("op", ["square", "abs", "relu", "sqrt"])
+def test_what_is_never_negative_is_known(op):
+    assert not_negative(make(op, (A,)))
+
+
+def test_numbers_are_asked_and_other_values_are_not_known():
+    two, below = ops.add(A, 2.0).inputs[1], ops.add(A, -2.0).inputs[1]
+    assert not_negative(two) and not not_negative(below)
+    assert not any(not_negative(n) for n in (A, ops.neg(A), ops.add(A, A)))
+    assert is_above(ops.add(A, 2.0)) and is_above(ops.maximum(ops.add(A, 1e-7), 0.0))
+    assert not any(is_above(n) for n in (ops.add(A, -2.0), ops.add(A, A), ops.mul(A, 2.0)))
