@@ -4,6 +4,7 @@
 
 const LEVELS = ["functions", "lines", "pieces", "all"]; /* from above to below */
 const FEW = 120; /* boxes that are read without folding */
+const MANY = 8000; /* rows crossed: dagre's best order takes a second for them, and minutes for more */
 
 /* What folds together: "model.py (in block)" of "model.py:12 (in block)", or the whole line. */
 function keyOf(box, level) {
@@ -117,11 +118,24 @@ function hits(view, text) {
   return found;
 }
 
+/* How many rows the arrows of a graph cross: dagre makes a box for each. */
+function crossed(graph) {
+  const rank = graph.boxes.map(() => 0), before = graph.boxes.map(() => 0), after = graph.boxes.map(() => []);
+  for (const [a, b] of graph.arrows) { before[b]++; after[a].push(b); }
+  const ready = [...before.keys()].filter(i => !before[i]);
+  for (let i = ready.pop(); i !== undefined; i = ready.pop())
+    for (const b of after[i]) {
+      rank[b] = Math.max(rank[b], rank[i] + 1);
+      if (!--before[b]) ready.push(b);
+    }
+  return sum(graph.arrows.map(([a, b]) => Math.max(0, rank[b] - rank[a] - 1)));
+}
+
 /* Places by dagre: rows by rank, few crossings, points for the arrows. Cycles, which folding may
    make, have arrows that go up. */
 function arrange(graph) {
   const g = new dagre.graphlib.Graph();
-  g.setGraph({ nodesep: 18, ranksep: 44, ranker: graph.boxes.length > 400 ? "longest-path" : "network-simplex" });
+  g.setGraph({ nodesep: 18, ranksep: 44, ranker: crossed(graph) > MANY ? "longest-path" : "network-simplex" });
   g.setDefaultEdgeLabel(() => ({}));
   graph.boxes.forEach((b, i) => g.setNode(String(i), { width: b.w, height: b.h }));
   graph.arrows.forEach(([a, b]) => g.setEdge(String(a), String(b)));
@@ -130,4 +144,4 @@ function arrange(graph) {
   graph.bends = graph.arrows.map(([a, b]) => g.edge(String(a), String(b)).points);
 }
 
-if (typeof module !== "undefined") module.exports = { groupsOf, visible, firstLevel, hits, keyOf };
+if (typeof module !== "undefined") module.exports = { groupsOf, visible, firstLevel, hits, keyOf, crossed };

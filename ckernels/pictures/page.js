@@ -1,7 +1,7 @@
 "use strict";
 /* Draws the views of a graph; see runtime/pages.py for what the data holds, fold.js for folding. */
 const VIEWS = JSON.parse(document.getElementById("data").textContent);
-const READABLE = 0.6, PLACED = 600; /* more boxes than these keep the places they came with */
+const READABLE = 0.6;
 const by = id => document.getElementById(id);
 const canvas = by("canvas"), world = by("world"), panel = by("panel"), search = by("search"), map = by("map");
 let number = 0, view, graph, level = "all", open = new Set();
@@ -43,7 +43,8 @@ function route(a, b, points) {
 /* Draw what is in sight at this level anew; keeps the chosen box if it is still there. */
 function draw() {
   graph = visible(view, level, open);
-  if (graph.boxes.length <= PLACED || level !== "all") arrange(graph);
+  /* Boxes that are not folded came with places, good ones where most arrows lead far. */
+  if (level !== "all" || crossed(graph) <= MANY) arrange(graph);
   world.replaceChildren();
   map.replaceChildren();
   graph.paths = graph.arrows.map(([a, b], i) => svg("path", {

@@ -350,6 +350,14 @@ def test_search_looks_inside_kernels_and_at_all_lines():
 
 
 @needs_node
+@pytest.mark.parametrize(
+    "arrows, rows", [([(0, 1), (1, 2), (2, 3), (0, 3), (1, 3)], 3), ([(0, 1), (1, 0)], 0), ([], 0)]
+)
+def test_rows_that_arrows_cross_are_counted(arrows, rows):
+    assert fold("fold.crossed(view)", {"boxes": [{}] * 4, "arrows": arrows}) == rows
+
+
+@needs_node
 def test_small_views_are_read_unfolded():
     assert fold("fold.firstLevel(view)", some_view()) == "all"
     view = some_view()
