@@ -14,7 +14,9 @@ from ckernels.runtime.shared import PUBLIC
 from ckernels.typing import Function
 
 ROOT = Path(__file__).resolve().parents[1]
-PROGRAM, DIALECTS = (ROOT / "tests" / "typed" / f"{n}.py" for n in ("program", "dialects"))
+PROGRAM, DIALECTS, LIBRARY = (
+    ROOT / "tests" / "typed" / f"{n}.py" for n in ("program", "dialects", "library")
+)
 EXAMPLES = [ROOT / "examples" / f"{n}.py" for n in
             ("first", "logistic_regression", "mlp_digits", "cnn_digits", "rbm_mnist")]  # fmt: skip
 
@@ -35,7 +37,7 @@ def test_a_function_shows_editors_what_it_shows_users():
     assert named == set(PUBLIC)
 
 
-@pytest.mark.parametrize("path", [PROGRAM, DIALECTS], ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", [PROGRAM, DIALECTS, LIBRARY], ids=lambda p: p.stem)
 def test_the_program_runs(path):
     done = subprocess.run([sys.executable, path], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -76,6 +78,6 @@ def test_pyright_finds_a_mistake_in_a_dialect(name, tmp_path):
 
 def test_mypy_finds_no_error():
     flags = ["--ignore-missing-imports", "--follow-imports=silent", "--cache-dir=build/mypy"]
-    for path in (PROGRAM, DIALECTS, *EXAMPLES):
+    for path in (PROGRAM, DIALECTS, LIBRARY, *EXAMPLES):
         said = checked(["mypy", *flags], [path])
         assert "Success" in said, said

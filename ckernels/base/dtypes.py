@@ -58,6 +58,8 @@ def name_of(dtype):
     if isinstance(dtype, str) and dtype == "floatX":
         return floatx()
     try:
+        if hasattr(dtype, "shape") and not isinstance(dtype, (type, np.dtype)):
+            raise TypeError  # a tensor or an array: NumPy up to 2.2 takes its dtype
         name = np.dtype(dtype).name
     except (TypeError, ValueError, RecursionError) as problem:
         raise DTypeError(f"{dtype!r} is not a dtype: use one of {', '.join(ITEMSIZE)}") from problem

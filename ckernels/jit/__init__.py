@@ -23,14 +23,39 @@ def jit(f=None, *, static=(), background=False, strict=False, check=None):
     closures are read at each call. What cannot be traced runs in NumPy, with one note that says
     why and where, and is counted in `f.report()`.
 
-    static      names or positions of arguments that are part of the trace by their value
-    background  while a first call is traced and compiled in a thread, NumPy answers; the last
-                bits of results may then differ between calls. `f.wait()` waits for the thread
-    strict      what cannot be traced is an error (NotSupported)
-    check       "nan": NaN and inf are errors that say where they began
+    Parameters
+    ----------
+    f : function, optional
+        What to compile; without it the result is a decorator.
+    static : str or int or sequence of them
+        Names or positions of arguments that are part of the trace by their value.
+    background : bool
+        Whether NumPy answers while a first call is traced and compiled in a thread; the last bits
+        of results may then differ between calls. `f.wait()` waits for the thread.
+    strict : bool
+        Whether what cannot be traced is an error.
+    check : {None, "nan"}
+        With "nan", NaN and inf are errors that say where they began.
 
+    Returns
+    -------
+    function
+        With the methods `report()`, what was traced and what runs in NumPy and why, and
+        `source()`, the Python that was traced.
+
+    Raises
+    ------
+    NotSupported
+        By a call, with `strict`, where it cannot be traced.
+    NumericError
+        By a call, with `check`.
+
+    Notes
+    -----
     Not kept: NumPy's warnings about values (divide by zero), and strides of results.
 
+    Examples
+    --------
     >>> from ckernels.jit import jit
     >>> @jit
     ... def smooth(x):

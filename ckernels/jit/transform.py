@@ -5,6 +5,9 @@ came out by `autodiff` and puts the arguments in their places. There is no NumPy
 for a derivative, so what cannot be traced is an error that names the line.
 """
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 
 from ..autodiff import batch as batching
@@ -151,15 +154,37 @@ class Rerun:
         return found[0] if isinstance(argnums, int) else found
 
 
-def value_and_grad(function, argnums=0, has_aux=False):
+def value_and_grad(
+    function: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
     """A function that returns (value, gradient) of `function`, which returns a float scalar.
 
-    argnums: the argument, or several, to differentiate by; arguments may be nested tuples, lists
-    and dicts of arrays and floats, and gradients have their nesting. has_aux: the function returns
-    (value, more), and the result is ((value, more), gradient). float64 arrays stay float64.
-    Raises NotSupported, with the line, where the function cannot be traced; ShapeError where it
-    returns no scalar; DTypeError for arguments of integers.
+    Parameters
+    ----------
+    function : function
+        Of plain NumPy code, or what `jit` or a transform made of one.
+    argnums : int or sequence of int
+        The argument, or several, to differentiate by. They may be nested tuples, lists and dicts
+        of arrays and floats; gradients have their nesting and dtypes.
+    has_aux : bool
+        Whether the function returns (value, more); the result is then ((value, more), gradient).
 
+    Returns
+    -------
+    function
+        Takes what `function` takes.
+
+    Raises
+    ------
+    NotSupported
+        By a call, with the line, where the function cannot be traced.
+    ShapeError
+        By a call, where the function returns no scalar.
+    DTypeError
+        By a call, for arguments of integers.
+
+    Examples
+    --------
     >>> from ckernels.jit import value_and_grad
     >>> def energy(x):
     ...     return np.sum(x**2) / 2
@@ -178,10 +203,32 @@ def value_and_grad(function, argnums=0, has_aux=False):
     return Transformed(function, apply, "value_and_grad")
 
 
-def grad(function, argnums=0, has_aux=False):
-    """A function that returns the gradient of `function` by the argument `argnums`: see
-    `value_and_grad`. has_aux: the result is (gradient, more).
+def grad(
+    function: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """A function that returns the gradient of `function`, which returns a float scalar.
 
+    Parameters
+    ----------
+    function : function
+        Of plain NumPy code, or what `jit` or a transform made of one.
+    argnums : int or sequence of int
+        The argument, or several, to differentiate by: see `value_and_grad`.
+    has_aux : bool
+        Whether the function returns (value, more); the result is then (gradient, more).
+
+    Returns
+    -------
+    function
+        Takes what `function` takes.
+
+    Raises
+    ------
+    CKernelsError
+        By a call, as `value_and_grad` does.
+
+    Examples
+    --------
     >>> from ckernels.jit import grad
     >>> grad(grad(lambda x: x**3))(2.0)
     np.float64(12.0)
@@ -198,9 +245,28 @@ def grad(function, argnums=0, has_aux=False):
     return Transformed(function, apply, "grad")
 
 
-def jacobian(function, argnums=0):
+def jacobian(function: Callable, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
     """A function that returns d function / d argument, of shape result.shape + argument.shape.
 
+    Parameters
+    ----------
+    function : function
+        Of plain NumPy code, or what `jit` or a transform made of one.
+    argnums : int or sequence of int
+        The argument, or several, to differentiate by.
+
+    Returns
+    -------
+    function
+        Takes what `function` takes.
+
+    Raises
+    ------
+    CKernelsError
+        By a call, where the function cannot be traced, or for arguments of integers.
+
+    Examples
+    --------
     >>> from ckernels.jit import jacobian
     >>> jacobian(lambda x: x**2)(np.array([1.0, 2.0]))
     array([[2., 0.],
@@ -222,9 +288,28 @@ def jacobian(function, argnums=0):
     return Transformed(function, apply, "jacobian")
 
 
-def hessian(function, argnums=0):
+def hessian(function: Callable, argnums: int = 0) -> Callable[..., Any]:
     """A function that returns the second derivatives of a scalar `function` by one argument.
 
+    Parameters
+    ----------
+    function : function
+        Of plain NumPy code, which returns a float scalar.
+    argnums : int
+        The argument to differentiate by.
+
+    Returns
+    -------
+    function
+        Takes what `function` takes; its result has the argument's shape twice.
+
+    Raises
+    ------
+    CKernelsError
+        By a call, as `value_and_grad` does.
+
+    Examples
+    --------
     >>> from ckernels.jit import hessian
     >>> hessian(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
     array([[ 6.,  0.],
@@ -233,9 +318,30 @@ def hessian(function, argnums=0):
     return jacobian(grad(function, argnums), argnums)
 
 
-def jvp(function, primals, tangents):
-    """(function(*primals), its derivative along `tangents`, which have the shapes of primals).
+def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    """The value of a function and its derivative along a direction.
 
+    Parameters
+    ----------
+    function : function
+        Of plain NumPy code, or what `jit` or a transform made of one.
+    primals : sequence of arrays or floats
+        Its arguments.
+    tangents : sequence of arrays or floats
+        The direction: for each argument one of its shape.
+
+    Returns
+    -------
+    tuple
+        (function(*primals), its derivative along `tangents`).
+
+    Raises
+    ------
+    CKernelsError
+        Where the function cannot be traced, or for arguments of integers.
+
+    Examples
+    --------
     >>> from ckernels.jit import jvp
     >>> jvp(lambda x: x * x, (3.0,), (1.0,))
     (np.float64(9.0), np.float64(6.0))
@@ -261,10 +367,29 @@ def _pushed(function):
     return Transformed(function, apply, "jvp")
 
 
-def vjp(function, *primals):
-    """(function(*primals), pull): pull(cotangent) is a tuple of products of the cotangent, which
-    has the shape of the result, with the derivative by each argument.
+def vjp(function: Callable, *primals: Any) -> tuple[Any, Callable[[Any], tuple]]:
+    """The value of a function, and products with its derivatives.
 
+    Parameters
+    ----------
+    function : function
+        Of plain NumPy code, or what `jit` or a transform made of one.
+    *primals : arrays or floats
+        Its arguments.
+
+    Returns
+    -------
+    tuple
+        (function(*primals), pull): pull(cotangent) is a tuple of products of the cotangent, which
+        has the shape of the result, with the derivative by each argument.
+
+    Raises
+    ------
+    CKernelsError
+        By pull, where the function cannot be traced, or for arguments of integers.
+
+    Examples
+    --------
     >>> from ckernels.jit import vjp
     >>> value, pull = vjp(lambda x: x * x, np.array([1.0, 2.0]))
     >>> pull(np.array([1.0, 10.0]))
@@ -288,12 +413,33 @@ def vjp(function, *primals):
     return inner(*primals), lambda cotangent: back(*primals, cotangent)
 
 
-def vmap(function, in_axes=0, out_axes=0):
+def vmap(
+    function: Callable, in_axes: int | None | tuple[int | None, ...] = 0, out_axes: int = 0
+) -> Callable[..., Any]:
     """`function` for each element along an axis of its arguments, as one computation.
 
-    in_axes: the axis of each argument, one for all or a tuple; None for an argument that is the
-    same for all. out_axes: where the new axis is in results.
+    Parameters
+    ----------
+    function : function
+        Of plain NumPy code, or what `jit` or a transform made of one.
+    in_axes : int or None or tuple
+        The axis of each argument, one for all or a tuple; None for an argument that is the same
+        for all.
+    out_axes : int
+        Where the new axis is in results.
 
+    Returns
+    -------
+    function
+        Takes arrays with one axis more than those of `function`.
+
+    Raises
+    ------
+    ArgumentError
+        By a call, where `in_axes` does not fit its arguments.
+
+    Examples
+    --------
     >>> from ckernels.jit import vmap
     >>> vmap(np.dot, (0, None))(np.eye(2), np.array([3.0, 4.0]))
     array([3., 4.])

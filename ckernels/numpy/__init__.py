@@ -6,13 +6,14 @@ serve `ckernels.jit`, `evaluate` and Keras 3; importing this package runs nothin
 """
 
 import importlib
+from typing import Any
 
 _MODULES = ("fft", "linalg", "random")
 _FILES = ("arrays", "late", "methods", "names", "owner", "promote", "rows", "standard", "value")
 __array_api_version__ = "2024.12"
 
 
-def __getattr__(name):
+def __getattr__(name) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     if name in _FILES or name[:2] == "__" and name != "__version__":

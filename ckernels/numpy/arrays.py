@@ -16,6 +16,7 @@ from ..base.config import config
 from ..graph.node import Node
 from . import late, rows
 from .late import Memory
+from .methods import fast_power
 from .promote import NUMPY, supported
 
 
@@ -464,6 +465,11 @@ def _operator(function, turned=False):
     return operate
 
 
+def _power(self, p):
+    fast = fast_power(self.dtype.kind, p)
+    return call(fast, (self,), {}) if fast else raised(self, p)
+
+
 def _in_place(function):
     def operate(self, other):
         return in_place(function, self, other)
@@ -482,6 +488,7 @@ for _name, _function in OPERATORS.items():
     setattr(Array, f"__r{_name}__", _operator(_function, True))
     if _name != "divmod":
         setattr(Array, f"__i{_name}__", _in_place(_function))
+raised, Array.__pow__ = Array.__pow__, _power
 for _name, _function in {"lt": np.less, "le": np.less_equal, "gt": np.greater, "eq": np.equal,
                          "ge": np.greater_equal, "ne": np.not_equal}.items():  # fmt: skip
     setattr(Array, f"__{_name}__", _operator(_function))

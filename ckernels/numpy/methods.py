@@ -462,14 +462,27 @@ for _name, _function in {
 FAST_POWERS = {1: np.positive, 2: np.square, -1: np.reciprocal, 0.5: np.sqrt}
 
 
+# NumPy up to 2.2 takes NumPy's scalars like Python's there, and squares bools for 2.0 too.
+EARLIER = (np.zeros(1, bool) ** 2.0).dtype.kind != "f"
+
+
+def fast_power(kind, p):
+    """The ufunc by which NumPy computes x ** p, for x of a kind of dtype, or None: np.power."""
+    floating = kind in "fc"
+    if EARLIER and isinstance(p, np.number) and (p in FAST_POWERS if floating else p == 2):
+        p = p.item()
+    if type(p) not in (int, float):
+        return None
+    if floating:
+        return FAST_POWERS.get(p)
+    whole = type(p) is int or EARLIER and kind == "b"
+    return np.square if p == 2 and whole and kind in "iub" else None
+
+
 def power(x, p):
-    """x ** p: NumPy computes some powers of floats by simpler ufuncs, with other values at -0.0."""
-    fast = type(p) in (int, float) and x.dtype.kind in "fc" and FAST_POWERS.get(p)
-    if fast:
-        return fast(x)
-    if type(p) is int and p == 2:
-        return np.square(x) if x.dtype.kind in "iub" else np.power(x, p)
-    return np.power(x, p)
+    """x ** p: NumPy computes some powers by simpler ufuncs, with other values at -0.0."""
+    fast = fast_power(x.dtype.kind, p)
+    return fast(x) if fast else np.power(x, p)
 
 
 def _in_place_power(x, p):

@@ -23,6 +23,7 @@ WITHOUT = {
     "trim_zeros lib.scimath.arccos lib.scimath.arcsin lib.scimath.arctanh lib.scimath.log "
     "lib.scimath.log10 lib.scimath.log2 lib.scimath.logn lib.scimath.power lib.scimath.sqrt",
     "calls a function of Python on parts": "apply_along_axis",
+    "isin by a name that NumPy 2.4 no longer has": "in1d",
     "is about memory or plans, not values": "may_share_memory shares_memory einsum_path",
 }
 
