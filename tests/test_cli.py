@@ -56,6 +56,7 @@ def run(filled, capsys):
 def test_path_list_stats(run, filled):
     directory, keys = filled
     assert run("path") == (0, f"{directory}\n")
+    assert json.loads(run("path", "--json")[1])["path"] == str(directory)
     status, text = run("list")
     assert status == 0 and len(text.splitlines()) == 3 and "k_cli_2" in text
     rows = json.loads(run("list", "--json")[1])

@@ -7,7 +7,9 @@ would cost every user a dependency, and every start its import, for a few comman
 """
 
 import argparse
+import difflib
 import os
+import re
 import sys
 
 from ..base.config import config
@@ -36,15 +38,31 @@ def _add(commands, name, help, function, more="", json=False):
     return child
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors say which command was meant."""
+
+    def error(self, message):
+        found = re.search(r"COMMAND: invalid choice: '(.*?)'", message)
+        if found and self._subparsers:
+            wanted = found[1]
+            others = {"cache": "ckernels-cache", "version": "ckernels --version"}
+            near = difflib.get_close_matches(wanted, completion.commands(self), 1)
+            meant = others.get(wanted) or (f"{self.prog} {near[0]}" if near else "")
+            message = f"there is no command {wanted!r}; " + (
+                f"did you mean `{meant}`?" if meant else f"`{self.prog} --help` lists them"
+            )
+        super().error(message)
+
+
 def cache_parser():
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="ckernels-cache",
         description="Look at, check, ship and empty the compiledir.",
         epilog=FLAGS,
     )
     _version(parser)
     commands = _commands(parser)
-    _add(commands, "path", "print where the kernels are", "kernels:path")
+    _add(commands, "path", "print where the kernels are", "kernels:path", json=True)
     child = _add(
         commands,
         "list",
@@ -100,7 +118,11 @@ def cache_parser():
     )
     child.add_argument("--yes", "-y", action="store_true", help="do not ask")
     child = _add(
-        commands, "bundle", "write all kernels to one file, to ship a warm cache", "kernels:bundle"
+        commands,
+        "bundle",
+        "write all kernels to one file, to ship a warm cache",
+        "kernels:bundle",
+        json=True,
     )
     child.add_argument("file", help="the file to write, a .tar.gz")
     child = _add(
@@ -140,9 +162,9 @@ def _of_directories(commands):
 
 
 def main_parser():
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="ckernels",
-        description="Symbolic tensor expressions compiled to C: what works here.",
+        description="What works here; functions of programs looked at, timed, and written as C.",
         epilog="The compiledir has a command of its own, ckernels-cache.",
     )
     _version(parser)
@@ -177,6 +199,7 @@ def main_parser():
         "write a function of a program as C",
         "export:main",
         "The program is run; FUNCTION is a name of its top level.",
+        json=True,
     )
     child.add_argument(
         "program",
@@ -230,7 +253,7 @@ def _of_programs(commands):
         more,
         json=True,
     )
-    drawn = _add(commands, "draw", "draw a function as a page", "programs:draw", more)
+    drawn = _add(commands, "draw", "draw a function as a page", "programs:draw", more, json=True)
     timed = _add(
         commands,
         "bench",
@@ -250,7 +273,7 @@ def _of_programs(commands):
             help="the shape of an input, as in x=32,784",
         )
         child.add_argument("--batch", type=int, default=32, help="where a size is open (32)")
-    drawn.add_argument("file", help="the page, .html or .svg")
+    drawn.add_argument("file", nargs="?", help="the page, .html or .svg (FUNCTION.html)")
     timed.add_argument(
         "--arguments",
         metavar="NAME",
@@ -311,7 +334,11 @@ def main(argv=None):
 def _run(parser, argv):
     import importlib  # start-up
 
-    arguments = parser.parse_args(argv)
+    arguments, rest = parser.parse_known_args(argv)
+    if len(rest) == 1 and rest[0][0] != "-" and getattr(arguments, "file", "") is None:
+        arguments.file = rest.pop()  # argparse fills an optional place before options alone
+    if rest:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
     module, name = arguments.run.split(":")
     try:
         config["mode"]  # a wrong flag is reported before anything else

@@ -6,7 +6,7 @@ comes a name of its top level, whose value is a function or {name: function}.
 
 from ..base.errors import ArgumentError, ShapeError, with_line
 from ..graph.shapes import show
-from .output import human
+from .output import as_json, human
 from .programs import loaded
 
 
@@ -26,6 +26,10 @@ def main(arguments):
         dtype=arguments.dtype,
         batch=arguments.batch,
     )
+    if arguments.json:
+        sizes = ("constants", "tables", "arena", "state", "multiplied")
+        as_json({"folder": arguments.folder, **{name: getattr(report, name) for name in sizes}})
+        return 0
     print(f"flash      {human(report.constants + report.tables)} and code")
     print(f"memory     {human(report.arena)} for a call, {human(report.state)} of state")
     for function, count in report.multiplied.items():

@@ -30,8 +30,11 @@ def opened(create=False):
 
 
 def path(arguments):
-    print(cache.compiledir())
     private = directories.private_directory()
+    if arguments.json:
+        as_json({"path": cache.compiledir(), "private": private})
+        return 0
+    print(cache.compiledir())
     if on_terminal() and private and os.path.isdir(private):
         print(f"(kernels that could not be kept there are in {private})", file=sys.stderr)
     return 0
@@ -245,6 +248,9 @@ def clear(arguments):
 def bundle(arguments):
     store = opened()
     kernels, plans, size = bundles.write(store, arguments.file)
+    if arguments.json:
+        as_json({"file": arguments.file, "kernels": kernels, "plans": plans, "bytes": size})
+        return 0
     print(
         f"{counted(kernels, 'kernel')} and {counted(plans, 'plan')} in {arguments.file}, "
         f"{human(size)}"

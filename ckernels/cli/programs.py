@@ -1,10 +1,13 @@
 """`ckernels explain`, `draw`, `bench` PROGRAM.py:NAME: a function of a program, looked at or timed.
 
-The program is run as by `python program.py`, but its `__name__` is not "__main__". A K function
-that the program has not called is called once, with random inputs of its declared shapes. What is
-timed here is a first impression; `benchmarks/` is the instrument.
+The program is run as by `python program.py`, but its `__name__` is not "__main__", and what it
+prints goes to stderr. A K function that the program has not called is called once, with random
+inputs of its declared shapes. What is timed here is a first impression; `benchmarks/` is the
+instrument.
 """
 
+import contextlib
+import difflib
 import os
 import runpy
 import statistics
@@ -22,22 +25,60 @@ ROUNDS = 7
 
 def loaded(text):
     """(value, name, all names of its top level) for program.py:NAME; the program is run."""
-    path, _, name = text.rpartition(":")
-    if not path or not name.isidentifier():
+    path, _, name = (text, "", "") if os.path.isfile(text) else text.rpartition(":")
+    if not path or name and not name.isidentifier():
         raise ArgumentError(f"say program.py:function, not {text!r}")
     if not os.path.isfile(path):
         raise ArgumentError(f"there is no file {path}")
-    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
-    space = runpy.run_path(path, run_name="__looked_at__")
+    space = run(path)
+    if not name:
+        there = functions(space)
+        example = f"{path}:{(there or ['f'])[0]}"
+        raise ArgumentError(f"say which function, as in {example}; it has {listed(there)}")
     if name not in space:
-        raise ArgumentError(f"{path} has no {name} at its top level")
+        near = difflib.get_close_matches(name, space, 1)
+        hint = f"; did you mean {near[0]}?" if near else f", but {listed(functions(space))}"
+        raise ArgumentError(f"{path} has no {name} at its top level{hint}")
     return space[name], name, space
+
+
+def run(path):
+    """The names at the top level of a program after it ran, without arguments."""
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    given, sys.argv = sys.argv, [path]
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            return runpy.run_path(path, run_name="__looked_at__")
+    except SystemExit as end:
+        code = "" if end.code is None else repr(end.code)
+        raise ArgumentError(
+            f"{path} ended by sys.exit({code}) before its last line; put what only a run of the "
+            'program is to do under if __name__ == "__main__":'
+        ) from None
+    finally:
+        sys.argv = given
+
+
+def compiled(value):
+    """Whether a value is what K.function gives."""
+    return hasattr(value, "explain") and hasattr(value, "inputs")
+
+
+def functions(space):
+    """Names of the functions of a program: those of K, or else those it defines."""
+    found = [name for name, value in space.items() if name[0] != "_" and compiled(value)]
+    return found or [n for n, v in space.items() if getattr(v, "__module__", 0) == "__looked_at__"]
+
+
+def listed(names):
+    """Names as a sentence has them."""
+    return f"the functions {', '.join(names)}" if names[1:] else (names or ["no function"])[0]
 
 
 def k_function(text):
     """(K function, its name) of program.py:NAME; ArgumentError where it is something else."""
     value, name, _ = loaded(text)
-    if not hasattr(value, "explain") or not hasattr(value, "inputs"):
+    if not compiled(value):
         raise ArgumentError(f"{name} is no function made by K.function, but {type(value).__name__}")
     return value, name
 
@@ -80,16 +121,20 @@ def draw(arguments):
     """`ckernels draw`: a page with the graph, before and after rewriting, and the kernels."""
     import ckernels  # start-up
 
-    function, _ = k_function(arguments.program)
-    ckernels.draw(called(function, arguments), arguments.file)
-    print(arguments.file)
+    function, name = k_function(arguments.program)
+    file = arguments.file or f"{name}.html"
+    ckernels.draw(called(function, arguments), file)
+    if arguments.json:
+        as_json({"function": name, "file": file})
+    else:
+        print(file)
     return 0
 
 
 def bench(arguments):
     """`ckernels bench`: a call, in turns with NumPy and with what else is installed."""
     value, name, space = loaded(arguments.program)
-    if hasattr(value, "explain") and hasattr(value, "inputs"):
+    if compiled(value):
         given = inputs_of(value, arguments.batch, dict(arguments.shape))
         calls = {"ckernels": value.copy(), "NumPy": in_numpy(value)}
     elif callable(value):

@@ -81,6 +81,44 @@ def test_bench_times_in_turns(program, name, capsys, monkeypatch):
     assert "ckernels" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("command", ["explain", "draw", "export"])
+def test_what_a_program_prints_is_not_in_json(command, program, tmp_path, capsys):
+    with open(program, "a") as file:
+        file.write("\nimport sys\nprint('said by', sys.argv[1:])\n")
+    more = {"draw": [f"{tmp_path}/a.svg"], "export": [f"{tmp_path}/c", "--shape", "x=2,3"]}
+    assert main([command, f"{program}:called", "--json", *more.get(command, [])]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out) and "said by []" in said.err
+
+
+def test_draw_has_a_file_by_itself(program, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["draw", f"{program}:called"]) == 0
+    assert capsys.readouterr().out == "called.html\n" and (tmp_path / "called.html").exists()
+
+
+def test_a_program_that_ends_itself_is_told(program, capsys):
+    with open(program, "a") as file:
+        file.write("\nraise SystemExit(3)\n")
+    assert main(["explain", f"{program}:called"]) == 1
+    assert "ended by sys.exit(3)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "word, meant",
+    [
+        ("cache", "ckernels-cache"),
+        ("explan", "ckernels explain"),
+        ("version", "ckernels --version"),
+        ("zzz", "--help"),
+    ],
+)
+def test_a_command_that_is_none_says_which_was_meant(word, meant, capsys):
+    with pytest.raises(SystemExit):
+        main([word])
+    assert f"no command '{word}'" in (said := capsys.readouterr().err) and meant in said
+
+
 def test_bench_changes_no_arguments(program, monkeypatch):
     """Functions that write into their arguments get copies."""
     monkeypatch.setattr(programs, "BUDGET", 0.01)
@@ -97,8 +135,14 @@ def test_bench_changes_no_arguments(program, monkeypatch):
 @pytest.mark.parametrize(
     "words, said",
     [
-        (["explain", "{}:nothing"], "has no nothing"),
-        (["explain", "{}"], "say program.py:function"),
+        (
+            ["explain", "{}:nothing"],
+            "has no nothing at its top level, but the functions train, called",
+        ),
+        (["explain", "{}:tain"], "did you mean train?"),
+        (["explain", "{}"], "it has the functions train, called"),
+        (["explain", "{}:a b"], "say program.py:function"),
+        (["explain", "train"], "say program.py:function"),
         (["explain", "{}:energy"], "no function made by K.function, but function"),
         (["explain", "missing.py:f"], "there is no file missing.py"),
         (["bench", "{}:number"], "no function, but int"),
