@@ -56,7 +56,7 @@ PIP = $(PY) -m pip install -q --disable-pip-version-check
 $(VENV)/.base:
 	@echo "an environment in $(VENV): NumPy, cffi, setuptools"
 	@test -x $(PY) || $(PYTHON) -m venv $(VENV) || $(PYTHON) -m virtualenv $(VENV)
-	@$(PIP) "setuptools>=64" cffi numpy rich
+	@$(PIP) --no-compile "setuptools>=64" cffi numpy rich
 	@$(PY) -c "import os, site; open(site.getsitepackages()[0] + '/ckernels-here.pth', 'w').write(os.getcwd())"
 	@touch $@
 

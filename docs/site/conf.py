@@ -39,6 +39,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "capture_repr": ("_repr_html_",),
     "show_memory": False,
+    "write_computation_times": False,  # its page asks other hosts for its scripts
     "min_reported_time": 1e9,
     "remove_config_comments": True,
     "nested_sections": False,
