@@ -91,6 +91,14 @@ TASKS = {  # what somebody wants in the first hour: the page that answers, a wor
     "ship it without a compiler": ("docs/compiledir.md", "bundle"),
     "empty the cache": ("docs/compiledir.md", "ckernels-cache clear"),
     "annotate my functions": ("docs/guide/types.md", "TensorLike"),
+    "see a value in the middle": ("docs/guide/faq.md", "K.print_tensor"),
+    "see what was compiled": ("docs/guide/faq.md", "f.source()"),
+    "report a bug": ("docs/guide/faq.md", "ckernels doctor"),
+    "feed a sparse matrix": ("docs/guide/sparse.md", "sparse=True"),
+    "load weights of an old model": ("docs/guide/old-keras.md", "load"),
+    "train without a library": ("docs/guide/graphs-and-functions.md", "updates"),
+    "call it with new sizes": ("docs/guide/changing-sizes.md", "None"),
+    "time it beside NumPy": ("docs/guide/performance.md", "ckernels bench"),
     "use images in batches of any size": ("docs/guide/changing-sizes.md", "class"),
 }
 
