@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import ckernels as K
+from ckernels import ops
+from ckernels.api.tensor import Tensor
 
 DTYPES = ("float32", "float64", "int32", "uint8", "bool", "float16")
 
@@ -333,3 +335,25 @@ def test_random_programs(seed):
         for variable, want in kept:
             np.testing.assert_allclose(K.get_value(variable), want, 1e-13)
             assert K.get_value(variable).flags.c_contiguous
+
+
+def of_no_order():
+    """Tensors whose elements follow from their index alone, so that no operand says an order."""
+    line = Tensor(ops.iota((2, 3, 4), 1))
+    draws = K.random_uniform((2, 3, 4), seed=3), K.random_normal((2, 3, 4), seed=4)
+    return [line, Tensor(ops.iota((2, 3, 4), 2, "float32")) * 0.5, *draws, draws[0] + line]
+
+
+@pytest.mark.parametrize("perm", [(1, 2, 0), (2, 1, 0), (0, 2, 1), (2, 0, 1)])
+@pytest.mark.parametrize("mode", ["compiled", "fast_compile"])
+def test_turned_results_of_no_order_are_turned(mode, perm):
+    for at in range(5):
+        x = of_no_order()[at]
+        turned = K.permute_dimensions(x, perm)
+        kept = K.variable(np.zeros(turned.shape), dtype=x.dtype)
+        both = K.function([], [turned, x * 1], [(kept, turned)], mode=mode)
+        alone = K.function([], K.permute_dimensions(of_no_order()[at], perm), mode=mode)
+        wide = K.function([], K.expand_dims(K.permute_dimensions(of_no_order()[at], perm), 0))
+        found, whole = both()
+        for got in (found, K.get_value(kept), alone(), wide()[0]):
+            np.testing.assert_array_equal(got, np.transpose(whole, perm))
