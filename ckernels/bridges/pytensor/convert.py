@@ -12,6 +12,7 @@ from ... import ops
 from ...base import dtypes
 from ...base.errors import DTypeError, NotSupported, ShapeError, user_line
 from ...graph.node import Node, line_of, make, new_uid
+from ...ops.reference import apply_oracle
 from .perform import performed
 from .registry import TRANSLATIONS, Between, Untranslated, find
 
@@ -36,7 +37,7 @@ class Converter:
         try:
             found = find(TRANSLATIONS, node.op)(self, node.op, node, inputs)
             found = found if isinstance(found, list) else [found]
-            return [self.typed(x, v) for x, v in zip(found, node.outputs)]
+            return [folded(self.typed(x, v)) for x, v in zip(found, node.outputs)]
         except Between:
             raise
         except (Untranslated, DTypeError, NotSupported, ShapeError, AttributeError):
@@ -98,6 +99,17 @@ class Converter:
         if node in order:
             raise Untranslated("a shape that only the op itself knows")
         return ops.cast(self.graph(dict(given), order, [variable])[0], "int64")
+
+
+def folded(x):
+    """`x`; if it is an integer or a bool formula of small constants, its value: masks and indices
+    say by theirs what shapes come of them."""
+    if not isinstance(x, Node) or x.op.kind != "elementwise" or not dtypes.is_discrete(x.dtype):
+        return x
+    if None in x.shape or x.size > LARGE // 8 or any(i.value is None for i in x.inputs):
+        return x
+    value = apply_oracle(x, [i.value for i in x.inputs])
+    return ops.to_node(np.asarray(value).astype(x.dtype).reshape(x.shape))
 
 
 def is_tensor(variable):

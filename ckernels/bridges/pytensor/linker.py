@@ -6,6 +6,7 @@ ckernels, so PyTensor's rewrites for them are excluded.
 """
 
 import numpy as np
+from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.link.basic import JITLinker
 from pytensor.link.utils import raise_with_op
@@ -18,6 +19,7 @@ from ...base.errors import (
     ShapeError,
 )
 from . import translations  # noqa: F401  (fills the registry)
+from .convert import is_tensor
 from .perform import Raised, is_scalar
 from .pieces import Pieces
 from .registry import is_a
@@ -31,6 +33,10 @@ PLAIN = {ShapeError: ValueError, DTypeError: TypeError, IndexOutOfBounds: IndexE
          LinearAlgebraError: np.linalg.LinAlgError, OutOfMemory: MemoryError}  # fmt: skip
 
 
+MASK = 4096  # elements up to which a mask is taken as known
+CHANGES = 2  # after how many nothing is known any more
+
+
 class CKernelsLinker(JITLinker):
     """Compiles a whole FunctionGraph with ckernels.
 
@@ -40,10 +46,18 @@ class CKernelsLinker(JITLinker):
 
     incompatible_rewrites = EXCLUDED
 
+    current = None  # where values are taken as known: the function for their present ones
+
     def fgraph_convert(self, fgraph, order, input_storage, output_storage, storage_map, **kwargs):
-        self.pieces = Pieces(fgraph)
+        self.known = Known(fgraph, storage_map)
+        run = self.translated(fgraph)
+        return self.watching(fgraph, run) if self.known.values else run
+
+    def translated(self, fgraph, lazy=True):
+        """The function of pieces that are made of the graph now, in `pieces` from here on."""
+        self.pieces = Pieces(fgraph, lazy, self.known.values)
         run = self.pieces.callable()
-        return self.choosing(fgraph, run) if self.pieces.converter.chooses else run
+        return self.choosing(fgraph, run) if self.pieces.converter.chooses and lazy else run
 
     def choosing(self, fgraph, run):
         """`run`; once the sides of a choice differ in shape, pieces that compute both."""
@@ -55,11 +69,23 @@ class CKernelsLinker(JITLinker):
             except ShapeError as problem:
                 if "two sides of ifelse" not in str(problem) or not self.pieces.converter.lazy:
                     raise
-            self.pieces = Pieces(fgraph, lazy=False)
-            run = self.pieces.callable()
+            run = self.translated(fgraph, lazy=False)
             return run(*inputs)
 
         return call
+
+    def watching(self, fgraph, run):
+        """`run`; pieces made anew where a value that was taken as known is another one now."""
+
+        def current():
+            nonlocal run
+            if not self.known.hold():
+                self.known.renew()
+                run = self.translated(fgraph, self.pieces.converter.lazy)
+            return run
+
+        self.current = current
+        return lambda *inputs: current()(*inputs)
 
     def jit_compile(self, fn):
         return fn
@@ -96,7 +122,56 @@ class CKernelsLinker(JITLinker):
         return [thunk], nodes, run
 
     def __getstate__(self):
-        return {k: v for k, v in self.__dict__.items() if k != "pieces"}
+        made = ("pieces", "known", "current")
+        return {k: v for k, v in self.__dict__.items() if k not in made}
+
+
+class Known:
+    """Shared values that shapes follow from: sizes of PyMC's named dims, and masks. They are taken
+    as known, so that plans are made for them, and `hold` says before each call whether they still
+    are what they were. Where they change again and again, nothing is known any more.
+    """
+
+    def __init__(self, fgraph, storage_map):
+        updates = getattr(fgraph, "update_mapping", None) or {}
+        updated = {fgraph.inputs[k] for k in updates.values()}
+        self.storage = {
+            variable: storage_map[variable]
+            for variable in fgraph.inputs
+            if isinstance(variable, SharedVariable)
+            and variable not in updated
+            and shapes_follow(variable, storage_map[variable][0])
+        }
+        self.changes = 0
+        self.take()
+
+    def take(self):
+        self.values = {v: np.array(storage[0]) for v, storage in self.storage.items()}
+        self.checks = [
+            (self.storage[v], array.shape, array.tobytes()) for v, array in self.values.items()
+        ]
+
+    def hold(self):
+        for storage, shape, content in self.checks:
+            value = storage[0]
+            if value.shape != shape or value.tobytes() != content:
+                return False
+        return True
+
+    def renew(self):
+        self.changes += 1
+        if self.changes > CHANGES:
+            self.storage = {}
+        self.take()
+
+
+def shapes_follow(variable, value):
+    """Whether a shared value is a size or a mask, of few elements."""
+    if not is_tensor(variable) or not isinstance(value, np.ndarray | np.generic):
+        return False
+    if variable.type.ndim == 0:
+        return value.dtype.kind in "iu"
+    return value.dtype.kind == "b" and value.size <= MASK
 
 
 def broken(fgraph, inputs):

@@ -12,6 +12,7 @@ import copy
 from ...base import dtypes
 from ...graph.node import Node
 from ...graph.walk import leaves
+from ...ops import to_node
 from ...runtime.function import make_function
 from .convert import Converter, is_tensor, on_behalf_of_user, placeholder
 from .perform import Call, Raised, call_of
@@ -30,10 +31,12 @@ class Pieces:
 
     performed: the apply nodes that run in Python, inside of plans or between them. lazy: take it
     that both sides of a choice have one shape, so that only the side that is taken is computed.
+    known: {input: its value}, for inputs that are taken to have this value in every call.
     """
 
-    def __init__(self, fgraph, lazy=True):
+    def __init__(self, fgraph, lazy=True, known=()):
         self.fgraph, self.converter = fgraph, Converter(lazy)
+        self.known, self.inputs = dict(known), {}
         self.levels, self.count = [Level()], 0
         self.values, self.level, self.slots, self.stand_ins = {}, {}, {}, {}
         self.sources = {}  # {placeholder: slot}
@@ -53,6 +56,9 @@ class Pieces:
     def take(self):
         for variable in self.fgraph.inputs:
             self.arrives(variable, 0)
+            self.inputs[variable] = self.values.get(variable)
+            if variable in self.known:
+                self.values[variable] = to_node(self.known[variable])
         for node in self.fgraph.toposort():
             level = max([self.level.get(v, 0) for v in node.inputs], default=0)
             try:
@@ -148,7 +154,7 @@ class Pieces:
         large = self.converter.large
         inputs = list(dict.fromkeys(leaves(roots, "placeholder")))
         if len(self.levels) == 1:  # in the order of the caller, unused ones too
-            own = [self.values[v] for v in self.fgraph.inputs if is_tensor(v)]
+            own = [self.inputs[v] for v in self.fgraph.inputs if is_tensor(v)]
             inputs = own + [n for n in inputs if n in large]
         arrays = [n for n in inputs if n in large]
         inputs = [n for n in inputs if n not in large] + arrays

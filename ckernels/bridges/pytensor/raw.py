@@ -14,7 +14,10 @@ def address(function, signature, *arrays):
     >>> f = pytensor.function([x], pt.sin(x) ** 2, mode="CKERNELS")        # doctest: +SKIP
     >>> scipy.integrate.quad(address(f, "double (double, void *)").scipy(), 0, 1)  # doctest: +SKIP
     """
-    pieces = getattr(function.maker.linker, "pieces", None)
+    linker = function.maker.linker
+    if getattr(linker, "current", None) is not None:
+        linker.current()
+    pieces = getattr(linker, "pieces", None)
     if pieces is None or not pieces.whole or pieces.functions[0] is None:
         raise NotSupported(
             "this function has no C function: it was not compiled by ckernels, or "
