@@ -287,6 +287,12 @@ class Traced:
         self.simple = single and self.nodes and self.makers[0][0] in ("array", "scalar")
         self.scalar = single and self.nodes and self.makers[0][0] == "scalar"
 
+    def refused(self):
+        """What the compiler said of kernels in whose place NumPy runs, or None."""
+        program = getattr(getattr(self.compiled, "info", None), "program", None)
+        problem = getattr(program, "partly", None)
+        return problem and str(problem).split("\n")[0]
+
     def place(self, node):
         """The number of an output; equal nodes are computed once."""
         found = self.places.get(node.uid)

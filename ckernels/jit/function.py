@@ -18,7 +18,7 @@ from ..base import locks
 from ..base.errors import ArgumentError, CKernelsError, CKernelsWarning, NotSupported
 from ..base.native import runtime
 from ..numpy.value import ArrayValue
-from .branches import SIZES, Branches, NotTraced, RefusedPath, is_any, is_leaf
+from .branches import SIZES, Branches, NotTraced, RefusedPath, Traced, is_any, is_leaf
 from .number import PythonNumber
 from .program import Reads, TracedNames
 from .syntax import transformed
@@ -279,13 +279,18 @@ class Jitted(Dispatch):
 
     def report(self):
         """What has been traced and what runs in NumPy: a dict of `traces`, `numpy` {reason: number
-        of calls}, `pinned` (which numbers are part of a trace; None: all sizes) and `sized` (what
-        was refused for all sizes, so that each size has a trace of its own)."""
+        of calls}, `pinned` (which numbers are part of a trace; None: all sizes), `sized` (what was
+        refused for all sizes, so that each size has a trace of its own) and `kernels` (what the
+        compiler said of kernels that it refused, in whose place NumPy runs)."""
         paths = [t for p in self.plans.values() if isinstance(p, Branches)
                  for t in p.leaves.values()]  # fmt: skip
         sized = {str(t.why).split("\n")[0]: None for t in paths if isinstance(t, RefusedPath)}
+        inner = [t for p in paths if isinstance(p, RefusedPath) for b in p.found.values()
+                 for t in b.leaves.values()]  # fmt: skip
+        refused = {t.refused(): None for t in paths + inner if isinstance(t, Traced)}
         return {"traces": self.served(), "numpy": dict(self.counts),
-                "pinned": sorted(map(str, self.pinned)), "sized": list(sized)}  # fmt: skip
+                "pinned": sorted(map(str, self.pinned)), "sized": list(sized),
+                "kernels": list(filter(None, refused))}  # fmt: skip
 
     def source(self, kind="python"):
         """The Python source of the function and of those it calls, with loops and branches as the

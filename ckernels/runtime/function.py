@@ -346,6 +346,7 @@ class CompiledFunction(Shared):
         except (CompilerMissing, CompileError) as problem:
             if config.on_compile_error == "raise":
                 raise
+            self.program.partly = problem
             warn_numpy(problem)
             return bind_reference(self.program, arrays)
 

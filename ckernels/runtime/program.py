@@ -136,7 +136,7 @@ class Program:
         self.updates = updates  # [(variable node, new value node)]
         self.cells = cells  # variable nodes, in cell order
         self.kernels, self.refused = Kernels(), frozenset()
-        self.partly = None  # why NumPy runs some of the loops
+        self.partly = None  # why NumPy runs some of the loops, or all
         self.instructions, self.peak_bytes, self.nodes = [], 0, 0  # those of the last plan
         self.serial, self.told = 0, {}  # {plan's number: its instructions}
         self.bound = None  # shapes of the leaves in the last plan

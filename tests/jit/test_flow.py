@@ -141,7 +141,7 @@ def test_images_of_any_size_share_a_trace():
         mine, theirs = [x.copy() for x in images], [x.copy() for x in images]
         jitted(n, *mine), jacobi_of_images(n, *theirs)
         np.testing.assert_allclose(mine, theirs, rtol=1e-12)
-    assert jitted.report() == {"traces": 1, "numpy": {}, "pinned": [], "sized": []}
+    assert jitted.report() == {"traces": 1, "numpy": {}, "pinned": [], "sized": [], "kernels": []}
     compiled = next(iter(next(iter(jitted.plans.values())).leaves.values())).compiled
     assert not any("this size only" in line for line in compiled.assumptions())
 
@@ -152,7 +152,7 @@ def test_a_new_number_of_turns_is_no_new_trace():
         mine, theirs = [V.copy(), W.copy()], [V.copy(), W.copy()]
         jitted(steps, *mine), jacobi(steps, *theirs)
         np.testing.assert_allclose(mine, theirs, rtol=1e-12)
-    assert jitted.report() == {"traces": 1, "numpy": {}, "pinned": [], "sized": []}
+    assert jitted.report() == {"traces": 1, "numpy": {}, "pinned": [], "sized": [], "kernels": []}
 
 
 # ---- while and if --------------------------------------------------------------------------------

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import ckernels as ck
-from ckernels.base.errors import CKernelsWarning, NotSupported
+from ckernels.base.errors import CKernelsWarning, CompileError, NotSupported
 from ckernels.jit.namespace import FILLING, PLACES, RANGES, Namespace
+from ckernels.plan import pipeline
 
 from .beside import check, same
 
@@ -612,3 +613,22 @@ def test_no_name_of_numpy_is_hidden_by_one_of_ours():
     made |= {"mgrid", "ogrid"}
     made |= {"array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"}
     assert {n for n in ours if hasattr(np, n)} == made
+
+
+def test_the_report_tells_of_kernels_that_do_not_compile(monkeypatch):
+    def refuse(*args, **kwargs):
+        raise CompileError("cc: no such luck\nmore words")
+
+    def f(x):
+        return np.sin(x) * 2.125 + x**3 - 0.77125
+
+    monkeypatch.setattr(pipeline, "run", refuse)
+    g = ck.jit(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CKernelsWarning)
+        same(f(V), g(V))
+    assert g.report()["kernels"] == ["cc: no such luck"]
+    monkeypatch.undo()
+    h = ck.jit(f)
+    same(f(V), h(V))
+    assert h.report()["kernels"] == []

@@ -64,7 +64,13 @@ def test_either_kind(function, x):
 def test_one_trace_gives_both_types():
     jitted = ck.jit(best)
     assert type(jitted(UP)[0]) is np.float64 and type(jitted(NONE)[0]) is float
-    assert jitted.report() == {"traces": 1, "numpy": {}, "pinned": ["None"], "sized": []}
+    assert jitted.report() == {
+        "traces": 1,
+        "numpy": {},
+        "pinned": ["None"],
+        "sized": [],
+        "kernels": [],
+    }
 
 
 @pytest.mark.parametrize("x", [UP, NONE])
