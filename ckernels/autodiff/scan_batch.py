@@ -5,12 +5,11 @@ states vary with the batch is found first: those that start so, and those that c
 """
 
 from .. import ops
-from ..graph.node import item, make
+from ..graph.node import item, make, placeholder
 from ..graph.op import register_rule
 from ..graph.walk import rebuild, toposort
 from ..ops.scan import Carry, ScanSignature, scan_node
 from .batch_walk import Batch, NoBatchRule
-from .scan_sums import leaf
 
 
 def _wide_inputs(b, sig):
@@ -45,10 +44,10 @@ def scan_rule(b, node):
         raise NoBatchRule("a scan that ends at another step for each row")
     size = b.count if isinstance(b.count, int) else None
     own = [
-        leaf(n.dtype, (size, *n.shape) if k in wide else n.shape)
+        placeholder(n.dtype, (size, *n.shape) if k in wide else n.shape)
         for k, n in enumerate(sig.body.inputs)
     ]
-    inner = [leaf(n.dtype, n.shape) for n in sig.body.inputs]
+    inner = [placeholder(n.dtype, n.shape) for n in sig.body.inputs]
     outputs = sig.body.at([inner[k] if k in wide else own[k] for k in range(len(own))])
     walk = Batch({inner[k]: own[k] for k in wide}) if wide else None
     for n in toposort(outputs) if walk else ():

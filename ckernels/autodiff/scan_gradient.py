@@ -9,14 +9,14 @@ a gradient itself.
 
 from .. import ops
 from ..base import dtypes
-from ..graph.node import constant, item
+from ..graph.node import constant, item, placeholder
 from ..graph.op import register_rule
 from ..graph.walk import rebuild, toposort, toposort_cut
 from ..ops.scan import Carry, ScanSignature, scan_node
 from ..ops.shape import sized
 from .accumulate import accumulate
 from .scan_saved import choose_saved
-from .scan_sums import Sums, depending, leaf
+from .scan_sums import Sums, depending
 from .scan_window import of_operands, whole
 
 
@@ -31,14 +31,14 @@ def gradient_of_scan(node, cotangents):
 
 def _row(x):
     """A placeholder for a row of `x`."""
-    return leaf(x.dtype, x.shape[1:])
+    return placeholder(x.dtype, x.shape[1:])
 
 
 class _Gradient:
     def __init__(self, node, cotangents):
         self.node, self.sig, self.attrs = node, ScanSignature.of(node), node.attrs
         sig = self.sig
-        self.inputs = [leaf(n.dtype, n.shape) for n in sig.body.inputs]
+        self.inputs = [placeholder(n.dtype, n.shape) for n in sig.body.inputs]
         self.outputs = sig.body.at(self.inputs)
         self.g_trace = [cotangents[sig.trace(i)] for i in range(sig.carries)]
         self.g_final = [cotangents[sig.final(i)] for i in range(sig.carries)]
@@ -63,7 +63,7 @@ class _Gradient:
             for i in sorted(live):
                 shape = self.outputs[i].shape
                 depth = -min(self.attrs["taps"][i])
-                self.pending[i] = [leaf(self.outputs[i].dtype, shape) for _ in range(depth)]
+                self.pending[i] = [placeholder(self.outputs[i].dtype, shape) for _ in range(depth)]
                 self.start(starts, self.outputs[i], self.pending[i][0])
             given = list(zip(self.outputs, self.g_trace))
             given += list(zip(self.outputs[sig.carries :], self.g_out))
@@ -227,7 +227,7 @@ class _Gradient:
             first = ops.expand(ops.zeros_like(sig.others[k]), (0,))
             carries.append((first, total, ops.add(total, part)))
         nodes = [new for _, _, new in carries] + self.emitted
-        replace = {n: leaf(n.dtype, n.shape) for n in self.stored}
+        replace = {n: placeholder(n.dtype, n.shape) for n in self.stored}
         made = self.outside(rebuild(nodes, replace))
         own = {own.uid for _, own, _ in carries}
         seqs = [(0, [g], row) for g, row in self.rows] + self.sequences()

@@ -6,19 +6,13 @@ anyway are taken after the scan too; the rest is carried.
 """
 
 from .. import ops
-from ..graph.node import make, new_uid
+from ..graph.node import make, placeholder
 from ..graph.op import having
 from ..graph.sizes import surely
 from ..graph.walk import toposort
 from ..ops.shape import sized, times
 
 MOVES = having("moves")
-
-
-def leaf(dtype, shape):
-    return make(
-        "placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": tuple(shape), "name": None}
-    )
 
 
 def depending(outputs, leaves):
@@ -59,7 +53,7 @@ class Sums:
             left = [t for t, *form in kept if not self.sum_of_rows(k, *form, varies)]
             if left:
                 total = _sum(left)
-                self.accumulated[k] = (leaf(total.dtype, total.shape), total)
+                self.accumulated[k] = (placeholder(total.dtype, total.shape), total)
 
     def factor(self, x):
         """A per-step factor: ("emitted", k), ("rows", node) or ("lagged", lag, head, rows)."""

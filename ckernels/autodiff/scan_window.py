@@ -6,19 +6,18 @@ only the call knows. Its own gradient is taken of this form.
 
 from .. import ops
 from ..base.errors import NotSupported
-from ..graph.node import constant
+from ..graph.node import constant, placeholder
 from ..graph.walk import rebuild
 from ..ops.scan import Carry, ScanSignature, scan_node
-from .scan_sums import leaf
 
 
 def whole(node, cotangents):
     """(scan over all rows up to the count, cotangents of its results) for one that goes backwards
     from there for `limit` steps."""
     sig, attrs = ScanSignature.of(node), node.attrs
-    live = leaf("bool", ())
+    live = placeholder("bool", ())
     rows = _live(sig, attrs["limit"])
-    inputs = [leaf(n.dtype, n.shape) for n in sig.body.inputs]
+    inputs = [placeholder(n.dtype, n.shape) for n in sig.body.inputs]
     made = rebuild(sig.body.at(inputs), dict(zip(inputs[sig.first_other :], sig.others)))
     seqs = [
         (lag, [x for x in pair if x is not None], own)

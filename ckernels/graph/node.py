@@ -283,6 +283,12 @@ def new_uid():
     return next(_uids)
 
 
+def placeholder(dtype, shape, name=None, line=None):
+    """A new input, equal to nothing but itself."""
+    attrs = {"uid": new_uid(), "dtype": dtype, "shape": tuple(shape), "name": name}
+    return make("placeholder", (), attrs, line=line)
+
+
 def rebuilding():
     """Whether nodes are being made on behalf of another one: by a rewrite or a gradient."""
     return getattr(making, "line", None) is not None

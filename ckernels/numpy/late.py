@@ -12,7 +12,7 @@ import numpy as np
 from ..base import locks
 from ..base.config import config
 from ..base.errors import CKernelsError
-from ..graph.node import make, new_uid
+from ..graph.node import placeholder
 from ..graph.walk import rebuild, toposort
 from ..ops import reference
 from ..runtime.function import make_function
@@ -40,8 +40,7 @@ class Leaf:
 
 def leaf(array):
     """(a new input of graphs that reads this array, its Leaf)."""
-    attrs = {"uid": new_uid(), "dtype": supported(array.dtype), "shape": array.shape, "name": None}
-    node = make("placeholder", (), attrs)
+    node = placeholder(supported(array.dtype), array.shape)
     _leaves[node] = made = Leaf(array)
     return node, made
 
@@ -141,6 +140,5 @@ def _input(place, node):
     """What stands for an input at a place of a compiled function."""
     key = place, node.dtype, tuple([d if d <= SMALL else None for d in node.shape])
     if key not in _inputs:
-        attrs = {"uid": new_uid(), "dtype": key[1], "shape": key[2], "name": None}
-        _inputs[key] = make("placeholder", (), attrs)
+        _inputs[key] = placeholder(key[1], key[2])
     return _inputs[key]

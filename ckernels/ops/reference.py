@@ -16,7 +16,7 @@ from ..base.errors import (
     ShapeError,
     with_line,
 )
-from ..graph.node import make, new_uid
+from ..graph.node import make, placeholder
 from ..graph.shapes import show
 from ..graph.walk import toposort_cut
 from .bodies import register_interpreter
@@ -170,13 +170,7 @@ def _explained(problem, node, arrays):
 def _lowered(node, arrays):
     """A composite without an oracle: the value of what it lowers to for these shapes."""
     inputs = [
-        i
-        if i.op.name == "constant"
-        else make(
-            "placeholder",
-            (),
-            {"uid": new_uid(), "dtype": a.dtype.name, "shape": a.shape, "name": None},
-        )
+        i if i.op.name == "constant" else placeholder(a.dtype.name, a.shape)
         for i, a in zip(node.inputs, arrays)
     ]
     lowered = node.op.lower(make(node.op, inputs, node.attrs))

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..base import dtypes
 from ..base.errors import CKernelsWarning, DebugModeError, NonFiniteError, with_line
-from ..graph.node import make, new_uid
+from ..graph.node import placeholder
 from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort
 from ..ops import reference
@@ -94,12 +94,7 @@ class DebugFunction(Guarded):
         spec, stand_ins = self.spec, {}
         self.warned = set()
         for n in spec.cells:
-            stand_ins[n] = make(
-                "placeholder",
-                (),
-                {"uid": new_uid(), "dtype": n.dtype, "shape": n.shape, "name": n.name},
-                line=n.line,
-            )
+            stand_ins[n] = placeholder(n.dtype, n.shape, n.name, line=n.line)
         self.inputs_of_all = spec.inputs + list(stand_ins.values())
         self.written = rebuild(self.roots, stand_ins)
         silent = rebuild(self.written, step=without_messages)

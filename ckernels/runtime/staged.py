@@ -10,7 +10,7 @@ import numpy as np
 from ..base import locks
 from ..base.dtypes import is_discrete
 from ..base.native import runtime
-from ..graph.node import item, make, new_uid
+from ..graph.node import item, placeholder
 from ..graph.sizes import LEAST, ShapeClass, Written
 from ..graph.walk import leaves, rebuild, toposort
 from ..ops import reference
@@ -180,15 +180,8 @@ class StagedFunction(Shared):
     def stand_in(self, node, shape=None):
         """The placeholder that later pieces read for the cut `node`."""
         if node.uid not in self.stand_ins:
-            self.stand_ins[node.uid] = make(
-                "placeholder",
-                (),
-                {
-                    "uid": new_uid(),
-                    "dtype": node.dtype,
-                    "shape": shape or (None,) * node.ndim,
-                    "name": f"stage{len(self.stand_ins)}",
-                },
+            self.stand_ins[node.uid] = placeholder(
+                node.dtype, shape or (None,) * node.ndim, f"stage{len(self.stand_ins)}"
             )
         return self.stand_ins[node.uid]
 

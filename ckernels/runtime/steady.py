@@ -7,7 +7,7 @@ Other calls do not do so, as inputs cannot be updated in place: new values are c
 from contextlib import contextmanager
 
 from ..base.native import runtime
-from ..graph.node import make, new_uid
+from ..graph.node import placeholder
 from ..graph.walk import rebuild
 from .shared import Shared, apply_updates
 from .state import snapshot
@@ -33,11 +33,7 @@ class SteadyFunction(Shared):
 
 def value_of(variable):
     """A placeholder for the values of a variable."""
-    return make(
-        "placeholder",
-        (),
-        {"uid": new_uid(), "dtype": variable.dtype, "shape": variable.shape, "name": variable.name},
-    )
+    return placeholder(variable.dtype, variable.shape, variable.name)
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from ..base.native import runtime
 from ..base.version import VERSION
 from ..compiler import process
 from ..graph.folding import of_sizes
-from ..graph.node import Literal, make, new_uid
+from ..graph.node import Literal, make, placeholder
 from ..graph.op import PACKAGE, REGISTRY, having
 from ..graph.sizes import Size
 from ..graph.walk import toposort
@@ -237,13 +237,7 @@ def unpack_call(packed):
             array = np.array(value, dtype=dtype).reshape(shape)
             inputs.append(make("constant", (), {"value": Literal(array)}))
         else:
-            inputs.append(
-                make(
-                    "placeholder",
-                    (),
-                    {"uid": new_uid(), "dtype": dtype, "shape": tuple(shape), "name": None},
-                )
-            )
+            inputs.append(placeholder(dtype, shape))
     attrs = {k: unpack_value(v) for k, v in packed["attrs"].items()}
     return OracleCall(make(REGISTRY[packed["op"]], inputs, attrs))
 

@@ -9,13 +9,13 @@ another order, a row of 64 kB took 28 us instead of 1.
 
 from ... import ops
 from ...autodiff.batch import NoBatchRule, batched
-from ...graph.node import make
+from ...graph.node import make, placeholder
 from ...graph.sizes import surely
 from ...graph.walk import read_from_outside, toposort_cut
 from ..engine import fit, number
 from .gates import parts_first
 from .join import join_terms, join_weights
-from .opened import depending, got, leaf, move_outs, runs_all
+from .opened import depending, got, move_outs, runs_all
 
 
 def tidy(opened):
@@ -114,7 +114,7 @@ def rows_first(opened):
 
 
 def _new_row(opened, node, rows):
-    row = leaf(node.dtype, node.shape)
+    row = placeholder(node.dtype, node.shape)
     opened.rows.append([0, [rows], row])
     return row
 
@@ -231,7 +231,7 @@ def _after(node, ends, opened):
 def _has_rules(node, ends, opened):
     """Whether everything between `ends` and `node` can be done for all rows at once."""
     try:
-        _all_rows(node, {end: leaf(end.dtype, (2, *end.shape)) for end in ends}, opened)
+        _all_rows(node, {end: placeholder(end.dtype, (2, *end.shape)) for end in ends}, opened)
     except NoBatchRule:
         return False
     return True

@@ -3,10 +3,10 @@
 The forward scan that a gradient made, with more results, thereby takes the place of the user's.
 """
 
-from ...graph.node import line_of
+from ...graph.node import line_of, placeholder
 from ...graph.walk import rebuild, toposort
 from ...ops.scan import ScanSignature
-from .opened import Opened, leaf
+from .opened import Opened
 
 
 def merge(roots):
@@ -65,7 +65,7 @@ def _merged(a, b):
         operands = [x for x in pair if x is not None]
         row = rows.get((lag, tuple(x.uid for x in operands)))
         if row is None:
-            row = leaf(operands[-1].dtype, operands[-1].shape[1:])
+            row = placeholder(operands[-1].dtype, operands[-1].shape[1:])
             one.rows.append([lag, operands, row])
         own.append(row)
     same = {}  # carry of b -> carry of a that it may be
@@ -80,7 +80,7 @@ def _merged(a, b):
             stand_ins += (
                 one.carries[same[j]].inputs
                 if j in same
-                else [leaf(init.dtype, init.shape[1:]) for _ in taps]
+                else [placeholder(init.dtype, init.shape[1:]) for _ in taps]
             )
         other = Opened(b, stand_ins)
         wrong = [j for j, i in same.items() if other.carries[j].new is not one.carries[i].new]

@@ -8,7 +8,7 @@ about, and how bodies are rewritten. The passes themselves run in passes.py.
 from collections import OrderedDict
 
 from ... import ops
-from ...graph.node import item, make, new_uid
+from ...graph.node import item, make, placeholder
 from ...graph.op import having
 from ...graph.sizes import indices
 from ...graph.walk import rebuild, toposort, toposort_cut
@@ -137,7 +137,9 @@ class Opened:
     def __init__(self, scan, stand_ins=None):
         self.scan, self.sig = scan, ScanSignature.of(scan)
         sig, taps = self.sig, scan.attrs["taps"]
-        own = stand_ins or [leaf(n.dtype, n.shape) for n in sig.body.inputs[: sig.first_other]]
+        own = stand_ins or [
+            placeholder(n.dtype, n.shape) for n in sig.body.inputs[: sig.first_other]
+        ]
         made = sig.body.at([*own, *sig.others])
         self.frozen = {n.uid for n in sig.others}
         self.rows = [
@@ -246,12 +248,6 @@ def move_outs(opened, kept, place):
 
 def got(get, place):
     return place(get) if callable(place) else get(place)
-
-
-def leaf(dtype, shape):
-    return make(
-        "placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": tuple(shape), "name": None}
-    )
 
 
 def depending(order, leaves):

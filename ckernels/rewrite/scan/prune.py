@@ -9,13 +9,13 @@ from math import prod
 
 from ... import ops
 from ...base.dtypes import ITEMSIZE
-from ...graph.node import constant, line_of, make
+from ...graph.node import constant, line_of, make, placeholder
 from ...graph.op import having
 from ...graph.sizes import SizeRange, indices
 from ...graph.walk import consumers, rebuild, toposort, toposort_cut
 from ...ops.scan import Carry, ScanSignature, is_scan
 from ..engine import fit, scalar
-from .opened import HOLD, Opened, leaf, runs_all, substitute, takes_last
+from .opened import HOLD, Opened, runs_all, substitute, takes_last
 
 WORTH = 4096  # bytes of rows nobody reads from which on a scan is made two
 EFFECTS = having("effect")
@@ -161,14 +161,14 @@ def _window(opened, i):
     for back in range(1, depth):
         if -back not in taps:
             taps.append(-back)
-            inputs.append(leaf(c.new.dtype, c.new.shape))
+            inputs.append(placeholder(c.new.dtype, c.new.shape))
         opened.results.append(("final", len(opened.carries)))
         found.insert(0, len(opened.results) - 1)
         opened.carries.append(
             Carry(
                 ops.slice_(c.init, [(-1, None, 1)]),
                 (-1,),
-                [leaf(c.new.dtype, c.new.shape)],
+                [placeholder(c.new.dtype, c.new.shape)],
                 inputs[taps.index(-back)],
             )
         )
@@ -287,7 +287,7 @@ def _last_as_state(roots):
             for k in reads:
                 new = opened.outs[k]
                 zeros = fit(scalar(0, new.dtype), (1, *new.shape))
-                opened.carries.append(Carry(zeros, (-1,), [leaf(new.dtype, new.shape)], new))
+                opened.carries.append(Carry(zeros, (-1,), [placeholder(new.dtype, new.shape)], new))
                 opened.results[sig.out(k)] = ("final", len(opened.carries) - 1)
             items = opened.close()
             replace = {n: items[n.attrs["index"]] for n in users[scan.uid]}

@@ -10,7 +10,7 @@ buffer: a sequence enters it at one end and its rows leave at the other.
 import numpy as np
 
 from .... import ops
-from ....graph.node import Node, constant, item, make, new_uid
+from ....graph.node import Node, constant, item, make, placeholder
 from ....ops.scan import Carry, ScanSignature, scan_node
 from ....ops.scan_ends import ran, with_last
 from ....ops.shape import known_value, size_of
@@ -19,9 +19,7 @@ from ..registry import Untranslated, translates
 
 def _row(x):
     """The placeholder of a step for a row of `x`."""
-    return make(
-        "placeholder", (), {"uid": new_uid(), "dtype": x.dtype, "shape": x.shape[1:], "name": None}
-    )
+    return placeholder(x.dtype, x.shape[1:])
 
 
 class Outer:
@@ -101,14 +99,7 @@ class ScanMaker:
             )
         ]
         self.rows = [[_row(x) for _ in taps] for x, taps in zip(outer.states, outer.taps)]
-        self.kept = [
-            make(
-                "placeholder",
-                (),
-                {"uid": new_uid(), "dtype": x.dtype, "shape": x.shape, "name": None},
-            )
-            for x in outer.untraced
-        ]
+        self.kept = [placeholder(x.dtype, x.shape) for x in outer.untraced]
         inner = [row for _, _, row in self.seqs]
         inner += [cell for w in self.windows for cell in w.inputs()]
         inner += [cell for row in self.rows for cell in row]
