@@ -98,7 +98,7 @@ def tri(n, m=None, k=0, dtype=None):
     n, m = (getattr(v, "node", v) for v in (n, n if m is None else m))
     rows, columns = ops.arange(0, n, 1, "int64"), ops.arange(0, m, 1, "int64")
     below = ops.ge(ops.expand(ops.add(rows, k), (1,)), ops.expand(columns, (0,)))
-    return Tensor(ops.cast(below, dtypes.name_of(dtype or floatx())))
+    return Tensor(ops.cast(below, dtypes.name_of(floatx() if dtype is None else dtype)))
 
 
 def diagonal(x, offset=0, axis1=0, axis2=1):

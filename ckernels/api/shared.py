@@ -48,4 +48,6 @@ def shared(value, name=None, borrow=False, shape=None):
     fixed = (None,) * array.ndim if shape is None else static_shape(shape)
     if len(fixed) != array.ndim or any(d not in (None, s) for d, s in zip(fixed, array.shape)):
         raise ShapeError(f"{what} has shape {show(array.shape)}, which is not {show(fixed)}")
-    return Variable(array if borrow else np.array(array, order="C", copy=True), name, fixed)
+    if not given.flag(borrow, "borrow"):
+        array = np.array(array, order="C", copy=True)
+    return Variable(array, name, fixed)

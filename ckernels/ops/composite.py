@@ -274,6 +274,7 @@ def std(x, axis=None, keepdims=False, ddof=0):
 def isclose(x, z, rtol=1e-5, atol=1e-8, equal_nan=False):
     """|x - z| <= atol + rtol * |z| elementwise; infinities are close only to themselves."""
     x, z = operands((x, z), "isclose")
+    equal_nan = flag(equal_nan, "equal_nan")
     near = le(elementwise_abs(x, z), add(mul(abs(z), rtol), atol))
     near = logical_or(eq(x, z), logical_and(near, logical_and(isfinite(x), isfinite(z))))
     return logical_or(near, logical_and(isnan(x), isnan(z))) if equal_nan else near

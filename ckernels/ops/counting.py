@@ -101,8 +101,7 @@ def searchsorted(x, v, side="left", sorter=None):
     side: "left" before, "right" behind equal ones. sorter: indices that sort `x`, if it is not
     sorted.
     """
-    if side not in ("left", "right"):
-        raise ArgumentError(f"the side of searchsorted is 'left' or 'right', not {side!r}")
+    given.word(side, ("left", "right"), "the side of searchsorted")
     x, v = operands((x if isinstance(x, Node) else to_node(x, "searchsorted"), v), "searchsorted")
     x = x if sorter is None else take(x, sorter, 0)
     return make("searchsorted", (x, v), {"side": side})
@@ -328,7 +327,7 @@ def cov(x, y=None, rowvar=True, bias=False, ddof=None):
 def bartlett(n, dtype=None):
     """The triangle of `n` points (an int or a scalar node) that rises from 0 to 1 and falls."""
     n = n if isinstance(n, numbers.Integral) else cast(int_indices(n, "bartlett"), "int64")
-    dtype = dtypes.name_of(dtype or dtypes.floatx())
+    dtype = dtypes.name_of(dtypes.floatx() if dtype is None else dtype)
     k = cast(arange(0, n, 1, "int64"), dtype)
     half = true_div(cast(sub(to_node(n), 1), dtype), 2)
     safe = where(eq(half, 0), 1, half)  # one point is the top

@@ -295,7 +295,7 @@ def fill_diagonal(x, value, offset=0):
 
 def eye(n, m=None, k=0, dtype=None):
     """The n x m matrix (m = n by default) with ones on diagonal `k`; n, m: ints or scalar nodes."""
-    m, dtype = n if m is None else m, dtypes.name_of(dtype or dtypes.floatx())
+    m, dtype = n if m is None else m, dtypes.name_of(dtypes.floatx() if dtype is None else dtype)
     n, m = (v if isinstance(v, int) else cast(to_node(v, "eye"), "int64") for v in (n, m))
     rows, columns = arange(0, n, 1, "int64"), arange(0, m, 1, "int64")
     return cast(eq(expand(add(rows, k), (1,)), expand(columns, (0,))), dtype)
@@ -347,4 +347,4 @@ def one_hot(indices, num_classes, dtype=None):
     classes = arange(0, num_classes, 1, "int64")
     classes = expand(classes, tuple(range(indices.ndim)))
     hit = eq(expand(cast(indices, "int64"), (indices.ndim,)), classes)
-    return cast(hit, dtypes.name_of(dtype or dtypes.floatx()))
+    return cast(hit, dtypes.name_of(dtypes.floatx() if dtype is None else dtype))

@@ -179,7 +179,7 @@ random_normal = _generator(
 
 
 def _float_dtype(dtype):
-    dtype = dtypes.name_of(dtype or dtypes.floatx())
+    dtype = dtypes.name_of(dtypes.floatx() if dtype is None else dtype)
     if not dtypes.is_float(dtype):
         raise DTypeError(f"random floats cannot have dtype {dtype}")
     return dtype, dtypes.computed(dtype)
@@ -223,7 +223,8 @@ def normal(state, sizes, mean=0.0, std=1.0, dtype=None):
 def bernoulli(state, sizes, p=0.5, dtype=None):
     """1 with probability `p` (broadcast), else 0."""
     return cast(
-        lt(random_uniform(state, sizes, "float32"), p), dtypes.name_of(dtype or dtypes.floatx())
+        lt(random_uniform(state, sizes, "float32"), p),
+        dtypes.name_of(dtypes.floatx() if dtype is None else dtype),
     )
 
 
@@ -240,7 +241,7 @@ def binomial(state, sizes, n=1, p=0.5, dtype=None):
         expand(to_node(p), (to_node(p).ndim,)),
         "int64",
     )
-    return cast(sum(draws, -1), dtypes.name_of(dtype or dtypes.floatx()))
+    return cast(sum(draws, -1), dtypes.name_of(dtypes.floatx() if dtype is None else dtype))
 
 
 def truncated_normal(state, sizes, mean=0.0, std=1.0, dtype=None):
@@ -286,7 +287,9 @@ def multinomial(state, p, n=1, dtype=None):
     )
     drawn = categorical(state, many)
     hot = cast(eq(expand(drawn, (drawn.ndim,)), classes), "int64")
-    return cast(hot if n == 1 else sum(hot, -2), dtypes.name_of(dtype or dtypes.floatx()))
+    return cast(
+        hot if n == 1 else sum(hot, -2), dtypes.name_of(dtypes.floatx() if dtype is None else dtype)
+    )
 
 
 def permutation(state, n):

@@ -13,6 +13,7 @@ import ckernels as K
 import ckernels.compat.theano.tensor as T
 from ckernels.compat import keras1, keras2
 from ckernels.compat.theano import shared
+from ckernels.compat.theano.tensor import nlinalg
 from ckernels.compat.theano.tensor.signal.pool import pool_2d
 from ckernels.errors import (
     ArgumentError,
@@ -173,6 +174,18 @@ NAMED = [
         ArgumentError,
         "probabilities of categorical are at least",
     ),
+    (lambda: K.searchsorted(V, V, side=ODD), ArgumentError, "the side of searchsorted is one of"),
+    (lambda: K.bartlett(3, dtype=ODD), DTypeError, "is not a dtype"),
+    (lambda: K.tri(3, dtype=ODD), DTypeError, "is not a dtype"),
+    (lambda: K.multinomial([0.5, 0.5], dtype=ODD), DTypeError, "is not a dtype"),
+    (lambda: K.isclose(V, V, equal_nan=ODD), UsageError, "equal_nan must be True or False"),
+    (lambda: K.shared(ODD, borrow=ODD), UsageError, "borrow must be True or False"),
+    (
+        lambda: nlinalg.matrix_power(T.dmatrix(), np.nan),
+        UsageError,
+        "the power of a matrix must be",
+    ),
+    (lambda: K.sparse.CSR(V, [1], [1], "same"), CKernelsError, "a size of a sparse matrix must be"),
     (lambda: M.eval(inputs=3), UsageError, "inputs of eval, {placeholder: value}, must be a dict"),
 ]
 

@@ -100,7 +100,8 @@ def _compressed(data, indices, indptr, shape, format):
         sizes = [ops.getitem(shape.node, k) for k in (0, 1)]
     else:
         sizes = [s if isinstance(s, int) else getattr(s, "node", s) for s in shape]
-        sizes = [s if isinstance(s, Node) else int(s) for s in sizes]
+        what = "a size of a sparse matrix"
+        sizes = [s if isinstance(s, Node) else given.whole(s, what) for s in sizes]
     if format == "csc":
         sizes.reverse()
     extent = extent_like(*sizes)

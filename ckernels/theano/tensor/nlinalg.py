@@ -3,6 +3,7 @@
 import numpy as np
 
 from ... import ops
+from ...base import given as _given
 from ...base.errors import ArgumentError, NotSupported
 from ..base.exceptions import RefusedError
 from ..base.names import absent_of as _absent_of
@@ -144,7 +145,7 @@ def matrix_power(M, n):  # noqa: N803 (Theano's name)
     """The matrix `M` to the power of the int `n`, by squaring."""
     from .creation import identity_like
 
-    M = _matrix(M)  # noqa: N806
+    M, n = _matrix(M), _given.integer(n, "the power of a matrix")  # noqa: N806
     if n < 0:
         return matrix_power(matrix_inverse(M), -n)
     if n == 0:
