@@ -89,10 +89,11 @@ def einsum(rule, subscripts, *operands, out=None, optimize=False, **kwargs):
     terms, nodes = list(terms), list(nodes)
     if len(terms) != len(nodes) or any(len(t) != n.ndim for t, n in zip(terms, nodes)):
         raise ValueError(f"einsum: the subscripts {subscripts!r} do not fit the operands")
-    while len(nodes) > 1:
-        kept = set(result).union(*terms[2:])
-        term, node = _contract(terms[0], nodes[0], terms[1], nodes[1], kept)
-        terms[:2], nodes[:2] = [term], [node]
+    for i, j in _order(tuple(terms), result):
+        (s, a), (t, b) = [(terms.pop(k), nodes.pop(k)) for k in (j, i)][::-1]
+        term, node = _contract(s, a, t, b, set(result).union(*terms))
+        terms.insert(0, term)
+        nodes.insert(0, node)
     gone = tuple(i for i, c in enumerate(terms[0]) if c not in result)
     node = ops.sum(nodes[0], gone) if gone else nodes[0]
     term = "".join(c for c in terms[0] if c in result)
@@ -147,6 +148,43 @@ def _diagonals(term, node):
     return term, node
 
 
+ALL_ORDERS = 4  # operands of which all orders are looked at: 18
+
+
+def _order(terms, result):
+    """The pairs of places to multiply, one after the other; what they make comes first."""
+    if len(terms) < 2:
+        return []
+    pairs = [(i, j) for j in range(len(terms)) for i in range(j)]
+    if len(terms) > ALL_ORDERS:
+        pairs = [min(pairs, key=lambda pair: _cost(terms, result, pair)[0])]
+    ways = []
+    for pair in pairs:
+        cost, left = _cost(terms, result, pair)
+        rest = _order(left, result)
+        for i, j in rest:
+            more, left = _cost(left, result, (i, j))
+            cost = [a + b for a, b in zip(cost, more)]
+        ways.append((cost, [pair, *rest]))
+    return min(ways, key=lambda way: way[0])[1]
+
+
+def _cost(terms, result, pair):
+    """(what a product of two of the terms costs, the terms after it).
+
+    Nothing is asked but which letters there are, as if all sizes were equal: an order is the same
+    whether sizes are open or known. First comes the count of multiplications, its highest power
+    first, then how many letters count matrices that are multiplied one by one.
+    """
+    s, t = (terms[k] for k in pair)
+    others = [term for k, term in enumerate(terms) if k not in pair]
+    kept = set(result).union(*others)
+    made = "".join(c for c in dict.fromkeys(s + t) if c in kept)
+    powers, both = [0] * 53, set(s) & set(t)
+    powers[-1 - len({*s, *t})] = 1
+    return [*powers, len(both & kept) if both - kept else 0], (made, *others)
+
+
 def _contract(s, a, t, b, kept):
     """(letters, node) of the product of two operands, summed over what nobody else needs."""
     for k, (own, other) in enumerate(((s, t), (t, s))):  # letters of one operand alone
@@ -158,18 +196,17 @@ def _contract(s, a, t, b, kept):
     both = [c for c in s if c in t]
     batch, summed = [c for c in both if c in kept], [c for c in both if c not in kept]
     rows, columns = [c for c in s if c not in t], [c for c in t if c not in s]
-    if not summed or (None in a.shape + b.shape and (len(summed) > 1 or len(rows) > 1
-                                                     or len(columns) > 1)):  # fmt: skip
-        return _multiplied(s, a, t, b, [*batch, *rows, *columns], summed)
-    size = dict(zip(s, a.shape)) | dict(zip(t, b.shape))
-    shape = [[size[c] for c in group] for group in (batch, rows, summed, columns)]
+    if not summed:
+        return _multiplied(s, a, t, b, [*batch, *rows, *columns])
     a, b = _ordered(s, a, [*batch, *rows, *summed]), _ordered(t, b, [*batch, *summed, *columns])
     if len(rows) == len(summed) == len(columns) == 1:
         return "".join([*batch, *rows, *columns]), ops.matmul(a, b)
-    many = [int(np.prod(group)) for group in shape]
-    a = ops.reshape(a, [*shape[0], many[1], many[2]])
-    b = ops.reshape(b, [*shape[0], many[2], many[3]])
-    y = ops.reshape(ops.matmul(a, b), [*shape[0], *shape[1], *shape[3]])
+    n, m = len(batch), len(batch) + len(rows)
+    k, own, other = n + len(summed), sized(a), sized(b)
+    a = ops.reshape(a, [*own[:n], times(*own[n:m]), times(*own[m:])])
+    b = ops.reshape(b, [*other[:n], times(*other[n:k]), times(*other[k:])])
+    y = ops.matmul(a, b)
+    y = ops.reshape(y, [*sized(y)[:n], *own[n:m], *other[k:]])
     return "".join([*batch, *rows, *columns]), y
 
 
@@ -178,16 +215,12 @@ def _ordered(term, node, letters):
     return node if order == sorted(order) else ops.transpose(node, order)
 
 
-def _multiplied(s, a, t, b, letters, summed):
-    whole = [*letters, *summed]
+def _multiplied(s, a, t, b, letters):
     wide = []
     for term, node in ((s, a), (t, b)):
-        node = _ordered(term, node, [c for c in whole if c in term])
-        wide.append(ops.expand(node, tuple(i for i, c in enumerate(whole) if c not in term)))
-    y = ops.mul(*wide)
-    if summed:
-        y = ops.cast(ops.sum(y, tuple(range(len(letters), len(whole)))), a.dtype)
-    return "".join(letters), y
+        node = _ordered(term, node, [c for c in letters if c in term])
+        wide.append(ops.expand(node, tuple(i for i, c in enumerate(letters) if c not in term)))
+    return "".join(letters), ops.mul(*wide)
 
 
 # --- np.linalg --------------------------------------------------------------------------------
