@@ -341,6 +341,15 @@ class Variable(Tensor):
     def __copy__(self):
         return Variable(self.store.get().copy(), self.name, self.node.shape)
 
+    def _repr_html_(self):
+        """For notebooks: name, dtype and shape, and the first values."""
+        import html  # start-up
+
+        value = np.asarray(self.get_value())
+        head = html.escape(f"{self.name or 'variable'}: {self.dtype} {value.shape}")
+        text = html.escape(np.array2string(value, threshold=60, edgeitems=3))
+        return f"<code>{head}</code><pre>{text}</pre>"
+
     def get_value(self, borrow=False):
         """The current value: a copy, or with borrow=True the stored array itself (read only it)."""
         value = self.store.get()

@@ -401,3 +401,9 @@ def test_shapes_answer_as_tensorflows_did():
         assert K.exp(x).value  # the near miss: no size
     with pytest.raises(AttributeError):
         assert x.shape[K.constant(1, dtype="int32")].value
+
+
+def test_notebooks_show_a_variable_with_its_values():
+    shown = K.variable([[1.5, -2]], name="a<b")._repr_html_()
+    assert "a&lt;b: float32 (1, 2)" in shown and "1.5 -2" in shown
+    assert len(K.zeros((500, 500))._repr_html_()) < 500
