@@ -34,6 +34,7 @@ FILES = {
     "jit/test_rows.py": "rows of NumPy's functions in jitted programs",
     "jit/test_random_loops.py": "functions with loops, through syntax, flow and turns",
     "keras3/test_data.py": "data of all kinds, and Keras's layers that prepare it",
+    "keras3/test_files.py": "files that other backends of Keras wrote",
     "keras3/test_draws.py": "the distributions of draws, by statistics",
     "keras3/test_products.py": "products of bytes, and the quantised layers made of them",
     "keras3/test_programs.py": "whole programs, beside the losses of another backend",

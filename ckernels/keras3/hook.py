@@ -1,10 +1,11 @@
 """Keras 3 learns the name of the backend as its modules are loaded; no file on disk is changed.
 
 Five modules of Keras choose a backend by comparing names; a sixth asks `.shape[0]`, which may be
-open, for a size. A finder in front of Python's gives them their own source with a branch changed:
-that of a backend which this process does not use becomes ours (in the sixth, `ops.shape` is asked),
-line by line, so that tracebacks keep their numbers. Of two layouts of Keras (3.15, and the coming
-one for backends of other packages) a module's own lines tell which it is.
+open, for a size; a seventh looks for optimisers in torch's backend. A finder in front of Python's
+gives them their own source with a branch changed: that of a backend which this process does not use
+becomes ours (in the sixth `ops.shape` is asked, in the seventh Keras), line by line, so that
+tracebacks keep their numbers. Of two layouts of Keras (3.15, and the coming one for backends of
+other packages) a module's own lines tell which it is.
 """
 
 import importlib.abc
@@ -74,6 +75,17 @@ CHANGES = {
     "keras.src.trainers.compile_utils": [
         [],
         [("tree.flatten(y_p)[0].shape[0]", "ops.shape(tree.flatten(y_p)[0])[0]")],
+    ],
+    # Optimisers in files of torch's backend have a module of it, which only torch can import.
+    "keras.src.saving.serialization_lib": [
+        [],
+        [
+            (
+                "mod = importlib.import_module(module)",
+                'mod = importlib.import_module("keras.optimizers" if module.startswith('
+                '"keras.src.backend.torch.optimizers.") else module)',
+            )
+        ],
     ],
     "keras.src.utils.backend_utils": [
         [

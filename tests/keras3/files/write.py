@@ -1,0 +1,62 @@
+"""`KERAS_BACKEND=jax python tests/keras3/files/write.py`: a trained model in files, and further losses.
+
+Writes BACKEND.keras, for JAX jax.weights.h5, and BACKEND.json beside itself: predictions of the
+model that was saved, and losses of training it further. test_files.py reads them.
+"""
+
+import json
+from pathlib import Path
+
+import keras
+import numpy as np
+from keras import layers
+
+HERE = Path(__file__).parent
+
+
+def data():
+    """(inputs, targets) of 24 rows: pictures and texts."""
+    rng = np.random.default_rng(4)
+    pictures = rng.normal(size=(24, 6, 6, 2)).astype("float32")
+    words = rng.integers(0, 9, (24, 5)).astype("int32")
+    y = pictures.mean((1, 2))[:, :1] + (words == 3).sum(1, keepdims=True)
+    return [pictures, words], y.astype("float32")
+
+
+def model():
+    """Layers with weights of many shapes and with states, and an optimiser with two slots."""
+    pictures, words = keras.Input((6, 6, 2)), keras.Input((5,), dtype="int32")
+    h = layers.Conv2D(3, 3, activation="relu")(pictures)
+    h = layers.GlobalAveragePooling2D()(layers.BatchNormalization()(h))
+    t = layers.Embedding(9, 4, mask_zero=True)(words)
+    t = layers.Bidirectional(layers.GRU(2, return_sequences=True))(t)
+    t = layers.LayerNormalization()(layers.MultiHeadAttention(2, 2)(t, t) + t)
+    h = layers.concatenate([h, layers.LSTM(3)(t)])
+    made = keras.Model([pictures, words], layers.Dense(1)(h))
+    rate = keras.optimizers.schedules.ExponentialDecay(0.02, 5, 0.9)
+    made.compile(keras.optimizers.AdamW(rate, clipnorm=1.0), "mse", metrics=["mae"])
+    return made
+
+
+def further(made, epochs=4):
+    """Losses of more epochs over all rows."""
+    x, y = data()
+    history = made.fit(x, y, epochs=epochs, batch_size=8, shuffle=False, verbose=0)
+    return [float(v) for v in history.history["loss"]]
+
+
+def main():
+    backend = keras.backend.backend()
+    keras.utils.set_random_seed(1)
+    made = model()
+    further(made, 3)
+    made.save(HERE / f"{backend}.keras")
+    if backend == "jax":
+        made.save_weights(HERE / "jax.weights.h5")
+    predicted = made.predict(data()[0], verbose=0)[:, 0]
+    found = {"predicted": [float(v) for v in predicted], "losses": further(made)}
+    (HERE / f"{backend}.json").write_text(json.dumps(found) + "\n")
+
+
+if __name__ == "__main__":
+    main()
