@@ -1,4 +1,4 @@
-"""`KERAS_BACKEND=jax python tests/keras3/files/write.py`: a trained model in files, and further losses.
+"""`KERAS_BACKEND=jax python tests/keras3/files/write.py`: a trained model in files, and its losses.
 
 Writes BACKEND.keras, for JAX jax.weights.h5, and BACKEND.json beside itself: predictions of the
 model that was saved, and losses of training it further. test_files.py reads them.
