@@ -38,7 +38,7 @@ def _add(commands, name, help, function, more="", json=False):
     return child
 
 
-class Parser(argparse.ArgumentParser):
+class CommandLine(argparse.ArgumentParser):
     """A parser whose errors say which command was meant."""
 
     def error(self, message):
@@ -55,7 +55,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def cache_parser():
-    parser = Parser(
+    parser = CommandLine(
         prog="ckernels-cache",
         description="Look at, check, ship and empty the compiledir.",
         epilog=FLAGS,
@@ -162,7 +162,7 @@ def _of_directories(commands):
 
 
 def main_parser():
-    parser = Parser(
+    parser = CommandLine(
         prog="ckernels",
         description="What works here; functions of programs looked at, timed, and written as C.",
         epilog="The compiledir has a command of its own, ckernels-cache.",
