@@ -578,4 +578,6 @@ def by_data(targets, differentiate):
     ]
 
 
+enable_sparse = True  # what programs ask before they use sparse variables
+
 __getattr__ = _absent_of("theano.sparse")

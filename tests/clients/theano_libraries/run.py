@@ -89,7 +89,7 @@ def run(name, source, folder, arguments=()):
     report = folder / f"{name}.xml"
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "old_world"]
-    command += ["-p", "no:cacheprovider", "--continue-on-collection-errors", "--timeout=300"]
+    command += ["-p", "no:cacheprovider", "--continue-on-collection-errors", "--timeout=900"]
     command += ["-c", "ckernels.ini", f"--rootdir={target}", f"--junitxml={report}"]
     command += [f"--ignore={t}" for t in library.leave_out if (target / t).exists()]
     done = subprocess.run(

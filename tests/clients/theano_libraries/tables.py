@@ -103,6 +103,9 @@ CHANGED = {  # {library: {file: [(old, new)]}}
              "output[tuple(slice(None, None, factor) for factor in factors)]"),
         ],
     },
+    "DeepLearningTutorials": {
+        "code/logistic_sgd.py": [("open('best_model.pkl')", "open('best_model.pkl', 'rb')")],
+    },
     "pymc3": {
         "pymc3/tests/conftest.py": [("fixture('function'", "fixture(scope='function'")],
     },

@@ -171,7 +171,7 @@ def run(folder, name):
         "--tb=short",
         "-W",
         "ignore",
-        "--timeout=300",
+        "--timeout=900",
         "--assert=plain",
         "-p",
         "no:cacheprovider",

@@ -101,3 +101,9 @@ def test_importing_a_module_leaves_the_function_of_its_name():
     done = subprocess.run([sys.executable, "-c", NAMES_KEPT], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert {"tensor.sort", "compile.function", "scan_module.scan"} <= set(done.stdout.split())
+
+
+def test_sparse_variables_are_there_for_who_asks():
+    import ckernels.compat.theano.sparse as sparse
+
+    assert sparse.enable_sparse is True
