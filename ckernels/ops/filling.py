@@ -16,7 +16,7 @@ from ..graph.node import Node, constant, make
 from ..graph.op import Op
 from ..graph.shapes import axis_of, distinct, show
 from ..graph.sizes import Size, ceil_divide
-from .base import cast, expand, is_weak, operands, scalar, to_node
+from .base import cast, expand, fits, is_weak, operands, scalar, to_node
 from .elementwise import add, iota, mul, sub, where
 from .joining import pad
 from .logic import eq, ge, logical_and
@@ -53,9 +53,22 @@ def _run_arange(attrs, start, stop, step):
     return _arange(first, by, _length(first, last, by), attrs["dtype"])
 
 
+def _first_fit(start, step, length, dtype):
+    """As in NumPy, the first two elements, where both are ints, are numbers of the dtype."""
+    if dtypes.is_discrete(dtype) and dtype != "bool" and type(start) is type(step) is int:
+        for value in (start, start + step)[:length]:
+            if not fits(value, dtype):
+                info = np.iinfo(dtype)
+                raise DTypeError(
+                    f"arange from {start} by {step}: {value} does not fit in {dtype} "
+                    f"({info.min} to {info.max}); ask for a wider dtype"
+                )
+
+
 def _arange(start, step, length, dtype):
     if length > MOST:
         raise OutOfMemory(f"arange from {start} by {step} has {length} elements")
+    _first_fit(start, step, length, dtype)
     if np.dtype(dtype).kind in "iub":
         try:
             return (int(start) + np.arange(length) * int(step)).astype(dtype)
@@ -113,6 +126,8 @@ def arange(start, stop=None, step=1, dtype=None):
     length = _length(start, stop, step)
     sized = any(type(v) is Size for v in values)
     if dtypes.is_discrete(dtype) and dtype != "bool" and (sized or length > 16):
+        if not sized:
+            _first_fit(start, step, length, dtype)
         line = iota((length,), 0, dtype)
         line = line if step == 1 else mul(line, step if type(step) is Size else int(step))
         return line if start == 0 else add(line, start if type(start) is Size else int(start))

@@ -111,6 +111,39 @@ def test_arange(bounds):
     ) if want.dtype.kind == "i" else None
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint64"])
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        (-5, 0, 1),
+        (-5, -7, 1),
+        (250, 300, 1),
+        (255, 258, 1),
+        (0, 1000, 300),
+        (0, 100, 300),
+        (3 * 10**9, 3 * 10**9 + 3, 1),
+        (0, 2**62, 2**61),
+        (5, 3, -1),
+        (1, -40, -2),
+        (-1, 40, 2),
+    ],
+)
+def test_arange_that_leaves_its_dtype_at_once_is_refused_as_in_numpy(bounds, dtype):
+    """With constants, and with bounds that are known in a call only."""
+    inputs = [leaf((), "int64") for _ in bounds]
+    values = dict(zip(inputs, map(np.int64, bounds)))
+    try:
+        want = np.arange(*bounds, dtype=dtype)
+    except OverflowError:
+        with pytest.raises(DTypeError, match=f"does not fit in {dtype}"):
+            ops.arange(*bounds, dtype)
+        with pytest.raises(DTypeError, match=f"does not fit in {dtype}"):
+            evaluate([ops.arange(*inputs, dtype)], values)
+    else:
+        for found in (ops.arange(*bounds, dtype), ops.arange(*inputs, dtype)):
+            np.testing.assert_array_equal(evaluate([found], values)[0], want)
+
+
 def test_arange_of_sizes_has_a_static_shape():
     x = leaf((None, 4))
     assert ops.arange(ops.size_of(x, 1)).shape == (4,)
