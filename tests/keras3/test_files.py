@@ -12,7 +12,7 @@ HERE = Path(__file__).parent / "files"
 SPEC = importlib.util.spec_from_file_location("write", HERE / "write.py")
 write = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(write)
-APART = {"jax": 1e-5, "torch": 2e-2, "tensorflow": 5e-3}  # as JAX is
+BACKENDS = ["jax", "torch", "tensorflow"]
 
 
 def said(backend):
@@ -24,18 +24,18 @@ def assert_predicts(model, found):
     np.testing.assert_allclose(predicted, found["predicted"], rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("backend", APART)
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_model_with_its_optimiser_goes_on(backend):
+    """With JAX's losses: those of PyTorch and TensorFlow themselves are up to 1 and 0.2 % away."""
     model, found = keras.models.load_model(HERE / f"{backend}.keras"), said(backend)
     assert type(model.optimizer) is keras.optimizers.AdamW and int(model.optimizer.iterations) == 9
     assert_predicts(model, found)
-    np.testing.assert_allclose(write.further(model), found["losses"], rtol=APART[backend])
+    wanted = found["losses" if backend == "jax" else "continued"]
+    np.testing.assert_allclose(write.further(model), wanted, rtol=1e-5)
 
 
 def test_a_file_of_weights_has_the_state_of_the_optimiser():
-    model, found = write.model(), said("jax")
-    model.optimizer.build(model.trainable_variables)
-    model.load_weights(HERE / "jax.weights.h5")
+    model, found = write.read(HERE / "jax.weights.h5"), said("jax")
     assert_predicts(model, found)
     np.testing.assert_allclose(write.further(model), found["losses"], rtol=1e-5)
 

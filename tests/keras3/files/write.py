@@ -1,10 +1,13 @@
 """`KERAS_BACKEND=jax python tests/keras3/files/write.py`: a trained model in files, and its losses.
 
 Writes BACKEND.keras, for JAX jax.weights.h5, and BACKEND.json beside itself: predictions of the
-model that was saved, and losses of training it further. test_files.py reads them.
+model that was saved, and losses of training it further. With names of other backends behind, their
+files are read instead, and the losses of training on from them here are added to their BACKEND.json
+("continued"). test_files.py reads them.
 """
 
 import json
+import sys
 from pathlib import Path
 
 import keras
@@ -45,6 +48,21 @@ def further(made, epochs=4):
     return [float(v) for v in history.history["loss"]]
 
 
+def read(path):
+    """The model with weights and optimiser of a file."""
+    made = model()
+    made.optimizer.build(made.trainable_variables)
+    made.load_weights(path)
+    return made
+
+
+def add(other):
+    """To what another backend said of its file: the losses of training on from it by this one."""
+    said = json.loads((HERE / f"{other}.json").read_text())
+    said["continued"] = further(read(HERE / f"{other}.keras"))
+    (HERE / f"{other}.json").write_text(json.dumps(said) + "\n")
+
+
 def main():
     backend = keras.backend.backend()
     keras.utils.set_random_seed(1)
@@ -59,4 +77,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    for name in sys.argv[1:]:
+        add(name)
+    if not sys.argv[1:]:
+        main()
