@@ -114,6 +114,7 @@ class Shared:
         The same as calls in a loop; of a compiled function the loop is one in C. An error ends it:
         what calls before it updated stays updated. None for no rows where the last is asked for.
         """
+        last = given.flag(last, "last")
         found = None if last else []
         for row in given.walked(rows, "rows of over"):
             got = self(*given.walked(row, "each row of over"))

@@ -68,6 +68,10 @@ def test_an_error_ends_it_and_keeps_what_was_done(mode, last):
     for rows in (7, np.array(None, object)):
         with pytest.raises(K.errors.UsageError, match="rows of over must be a list, not"):
             f.over(rows)
+    for flag in (np.ones(2), "yes", 2):
+        with pytest.raises(K.errors.CKernelsError, match="last"):
+            f.over([(np.ones(3),)], last=flag)
+    assert K.get_value(total) == 5
 
 
 def test_results_are_let_go():

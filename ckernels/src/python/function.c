@@ -301,17 +301,23 @@ static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
     return result;
 }
 
-/* An iterator over the rows of `over` or over one of them: a UsageError says what it has to be. */
+/* What base/given.py makes of an argument; it raises a UsageError that says what it has to be. */
+static PyObject *as_given(const char *kind, PyObject *given, const char *what)
+{
+    PyObject *module = PyImport_ImportModule("ckernels.base.given");
+    PyObject *found = module ? PyObject_CallMethod(module, kind, "Os", given, what) : NULL;
+    Py_XDECREF(module);
+    return found;
+}
+
+/* An iterator over the rows of `over` or over one of them. */
 static PyObject *walk(PyObject *given, const char *what)
 {
     PyObject *found = PyObject_GetIter(given);
     if (found || !PyErr_ExceptionMatches(PyExc_TypeError))
         return found;
     PyErr_Clear();
-    PyObject *module = PyImport_ImportModule("ckernels.base.given");
-    found = module ? PyObject_CallMethod(module, "walked", "Os", given, what) : NULL;
-    Py_XDECREF(module);
-    return found;
+    return as_given("walked", given, what);
 }
 
 /* f(*row) of one row. */
@@ -332,10 +338,17 @@ static PyObject *call_row(PyObject *self, PyObject *row)
 static PyObject *function_over(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"rows", "last", NULL};
-    PyObject *given, *row, *found;
-    int last = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|p:over", names, &given, &last))
+    PyObject *given, *row, *found, *alone = Py_False;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:over", names, &given, &alone))
         return NULL;
+    int last = alone == Py_True;
+    if (!PyBool_Check(alone)) {
+        found = as_given("flag", alone, "last");
+        last = found ? PyObject_IsTrue(found) : -1;
+        Py_XDECREF(found);
+        if (last < 0)
+            return NULL;
+    }
     PyObject *rows = walk(given, "rows of over");
     PyObject *results = last ? Py_NewRef(Py_None) : PyList_New(0);
     while (rows && results && (row = PyIter_Next(rows))) {
