@@ -46,17 +46,18 @@ LAID = (
 )  # fmt: skip
 
 
-def in_bundles(n, walks, roles):
+def in_bundles(n, walks, roles, strip):
     """How each operand lies where bundles of n elements are side by side and reduced over more than
-    these: () where they are no such bundles. walks: (step from bundle to bundle, step in a bundle,
-    whether it moves along what else is reduced) of each operand."""
+    these: () where they are no such bundles, or a strip of columns has no room for one. walks:
+    (step from bundle to bundle, step in a bundle, whether it moves along what else is reduced) of
+    each operand."""
     found = []
     for (far, near, run), role in zip(walks, roles):
         kind = next((way.kind for way in LAID if way.when(far, near, n)), None)
         if kind is None or kind in (CYCLE, REPEAT) and run or role == "out" and kind in ("", CYCLE):
             return ()
         found.append(kind)
-    return tuple(found) if ALONG in found and n != 0 and n < BUNDLED else ()
+    return tuple(found) if ALONG in found and n != 0 and n < min(BUNDLED, strip + 1) else ()
 
 
 def laid(sizes, rows, refs):

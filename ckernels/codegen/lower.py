@@ -17,6 +17,7 @@ from ..schedule.group import GENERATORS
 from . import passes
 from .contraction import LEAST_OUTPUTS, why_not
 from .dims import LaunchDims
+from .forms.columns import STRIP
 from .forms.flat import TILE
 from .forms.rows import ROW_SCRATCH
 from .ir import COLUMNS, IN_MEMORY, REDUCTIONS, Kernel, Operand, Value, numeral
@@ -335,7 +336,7 @@ class Lowering:
         if self.group.partial or len(r_sizes) < 2 or not o_rows[0]:
             return ()
         walks = [(o[-1], r[-1], moves(r[:-1])) for o, r in zip(o_rows, r_rows)]
-        return in_bundles(r_sizes[-1], walks, [ref.role for ref in self.refs])
+        return in_bundles(r_sizes[-1], walks, [ref.role for ref in self.refs], STRIP)
 
     def leading_ref(self):
         """The operand whose memory order the nest follows: the one with most elements to read."""

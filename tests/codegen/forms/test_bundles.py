@@ -5,7 +5,9 @@ import pytest
 
 import ckernels as K
 from ckernels import ops
-from ckernels.codegen.laid import ALONG, BUNDLED, CYCLE, REPEAT, in_bundles
+from ckernels.codegen import laid
+from ckernels.codegen.forms.columns import STRIP
+from ckernels.codegen.laid import ALONG, BUNDLED, CYCLE, REPEAT
 from ckernels.runtime.function import make_function
 
 from ..pages import guarded
@@ -46,6 +48,9 @@ def test_the_form_and_its_near_misses():
 
 
 def test_how_operands_lie():
+    def in_bundles(n, walks, roles):
+        return laid.in_bundles(n, walks, roles, STRIP)
+
     assert in_bundles(8, [(8, 1, True), (8, 1, False)], ["in", "out"]) == (ALONG, ALONG)
     walks = [(8, 1, True), (1, 0, False), (0, 1, False), (0, 0, True)]
     assert in_bundles(8, walks, ["in", "out", "in", "in"]) == (ALONG, REPEAT, CYCLE, "")
@@ -57,6 +62,12 @@ def test_how_operands_lie():
         == in_bundles(BUNDLED, [(BUNDLED, 1, 1)], ["in"])
         == ()
     )
+
+
+def test_a_strip_has_room_for_a_bundle():
+    walks = [(5, 1, True)]
+    assert laid.in_bundles(5, walks, ["in"], 5) == (ALONG,)
+    assert laid.in_bundles(5, walks, ["in"], 4) == ()
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
