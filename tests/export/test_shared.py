@@ -39,7 +39,7 @@ def test_the_command_writes_what_compiles(tmp_path, capsys):
 @pytest.mark.parametrize(
     "words, sentence",
     [
-        (["program.py"], "say program.py:function"),
+        (["program.py"], "say which function, as in program.py:f"),
         (["none.py:f"], "there is no file"),
         (["program.py:g"], "has no g at its top level"),
         (["program.py:f"], "x has shape (?, 3); say its sizes with --shape x=N,3, or the largest"),
