@@ -27,3 +27,33 @@ def same_draws():
     import keras
 
     keras.utils.set_random_seed(1)
+
+
+@pytest.fixture
+def sharp():
+    """sharp(inputs, outputs): a model of sharpness-aware descent on the mean squared error, whose
+    second gradient is by the weights that the first one has changed, 0.3 uphill."""
+    import keras
+    from keras import ops
+
+    from ckernels.keras3 import gradients
+
+    class Sharp(keras.Model):
+        def __init__(self, *shape):
+            super().__init__()
+            self.w = self.add_weight(shape=shape, initializer="ones")
+
+        def call(self, x):
+            return x @ self.w
+
+        def train_step(self, data):
+            x, y = data[:2]
+            (slope,) = gradients(ops.mean((self(x) - y) ** 2), [self.w.traced()])
+            before = self.w.value
+            self.w.assign(before + 0.3 * slope)
+            loss = ops.mean((self(x) - y) ** 2)
+            (slope,) = gradients(loss, [self.w.traced()])
+            self.w.assign(before - 0.1 * slope)
+            return {"loss": loss}
+
+    return Sharp

@@ -232,28 +232,10 @@ def test_the_state_of_a_layer_goes_on_from_batch_to_batch():
         weights = [w - 0.5 * slope for w, slope in zip(weights, slopes)]
 
 
-def test_gradients_after_an_assignment_are_by_what_was_assigned():
+def test_gradients_after_an_assignment_are_by_what_was_assigned(sharp):
     """Sharpness-aware descent: the slope at w + e, of which e is no function of w."""
 
-    class Sharp(keras.Model):
-        def __init__(self):
-            super().__init__()
-            self.w = self.add_weight(shape=(3, 1), initializer="ones")
-
-        def call(self, x):
-            return x @ self.w
-
-        def train_step(self, data):
-            x, y = data[:2]
-            (slope,) = gradients(ops.mean((self(x) - y) ** 2), [self.w.traced()])
-            before = self.w.value
-            self.w.assign(before + 0.3 * slope)
-            loss = ops.mean((self(x) - y) ** 2)
-            (slope,) = gradients(loss, [self.w.traced()])
-            self.w.assign(before - 0.1 * slope)
-            return {"loss": loss}
-
-    model = Sharp()
+    model = sharp(3, 1)
     model.compile()
     w = np.ones((3, 1))
     for _ in range(2):
