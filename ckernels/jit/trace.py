@@ -9,7 +9,8 @@ import numpy as np
 
 from .. import ops
 from ..base.errors import user_line
-from ..graph.node import Node, constant, make, new_uid
+from ..graph.node import Node, constant
+from ..graph.node import placeholder as new_input
 from ..graph.walk import rebuild, toposort
 from ..numpy.owner import Owner
 from ..numpy.promote import supported
@@ -52,9 +53,7 @@ class Untraceable(Asked):
 
 def placeholder(dtype, shape, name=None):
     """A new input."""
-    attrs = {"uid": new_uid(), "dtype": supported(np.dtype(dtype)), "shape": tuple(shape),
-             "name": name}  # fmt: skip
-    return make("placeholder", (), attrs)
+    return new_input(supported(np.dtype(dtype)), shape, name)
 
 
 class InNumPy(Untraceable):

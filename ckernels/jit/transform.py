@@ -153,6 +153,12 @@ class Rerun:
         found = put_together(self.described, iter(self.actualise(nodes)))
         return found[0] if isinstance(argnums, int) else found
 
+    def slopes(self, argnums, has_aux):
+        """The gradient of the one scalar that the function returns, alone or in front of more."""
+        self.floats("grad")
+        cost = self.cost("grad", self.found[0] if has_aux else self.found)
+        return self.tree(reverse.grad(cost, self.new, disconnected="zero"), argnums)
+
 
 def value_and_grad(
     function: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False
@@ -194,11 +200,7 @@ def value_and_grad(
 
     def apply(trace, f, args, kwargs):
         inside = Rerun(trace, f, args, kwargs, numbered(argnums, len(args), "value_and_grad"))
-        inside.floats("grad")
-        value = inside.found[0] if has_aux else inside.found
-        cost = inside.cost("grad", value)
-        slopes = reverse.grad(cost, inside.new, disconnected="zero")
-        return inside.results(inside.found), inside.tree(slopes, argnums)
+        return inside.results(inside.found), inside.slopes(argnums, has_aux)
 
     return Transformed(function, apply, "value_and_grad")
 
@@ -236,10 +238,7 @@ def grad(
 
     def apply(trace, f, args, kwargs):
         inside = Rerun(trace, f, args, kwargs, numbered(argnums, len(args), "grad"))
-        inside.floats("grad")
-        value = inside.found[0] if has_aux else inside.found
-        cost = inside.cost("grad", value)
-        slopes = inside.tree(reverse.grad(cost, inside.new, disconnected="zero"), argnums)
+        slopes = inside.slopes(argnums, has_aux)
         return (slopes, inside.results(inside.found[1])) if has_aux else slopes
 
     return Transformed(function, apply, "grad")

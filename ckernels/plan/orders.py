@@ -63,9 +63,8 @@ class Orders:
         """The node in whose memory, as the order of the root says, a result may be."""
         node, reshaped = root, False
         turns = id(root) not in self.fixed or self.shown(root) is None
-        turns = (
-            turns and self.found.get(root.uid) is not FREE
-        )  # what has no order is made in C order
+        if self.found.get(root.uid) is FREE:  # what has no order is made in C order
+            turns = False
         while node.op.name in RESHAPES or node.op.name == "transpose" and turns and not reshaped:
             reshaped = reshaped or node.op.name == "reshape"
             node = node.inputs[0]

@@ -11,7 +11,8 @@ import numpy as np
 from ... import ops
 from ...base import dtypes
 from ...base.errors import DTypeError, NotSupported, ShapeError, user_line
-from ...graph.node import Node, line_of, make, new_uid
+from ...graph.node import Node, line_of
+from ...graph.node import placeholder as new_input
 from ...ops.reference import apply_oracle
 from .perform import performed
 from .registry import TRANSLATIONS, Between, Untranslated, find
@@ -125,11 +126,7 @@ def is_tensor(variable):
 def placeholder(variable, shape=None):
     """An input for the values of `variable`."""
     shape = tuple(variable.type.shape) if shape is None else shape
-    return make(
-        "placeholder",
-        (),
-        {"uid": new_uid(), "dtype": variable.type.dtype, "shape": shape, "name": variable.name},
-    )
+    return new_input(variable.type.dtype, shape, variable.name)
 
 
 def on_behalf_of_user():

@@ -15,7 +15,7 @@ import numpy as np
 from ...autodiff import reverse
 from ...base.errors import ArgumentError, NotSupported, UsageError
 from ...base.native import runtime
-from ...graph.node import Node, make, new_uid
+from ...graph.node import Node, placeholder
 from ...numpy.promote import supported
 from ...ops import sum as total
 from ...runtime.function import make_function
@@ -111,12 +111,11 @@ class Evaluator:
         """(inputs of a function, {name: operand})."""
         inputs = []
 
-        def placeholder(dtype, ndim):
-            attrs = {"uid": new_uid(), "dtype": supported(dtype), "shape": (None,) * ndim}
-            inputs.append(make("placeholder", (), {**attrs, "name": names[len(inputs)]}))
+        def added(dtype, ndim):
+            inputs.append(placeholder(supported(dtype), (None,) * ndim, names[len(inputs)]))
             return inputs[-1]
 
-        given = {n: self.meaning.operand(k, placeholder) for n, k in zip(names, keys)}
+        given = {n: self.meaning.operand(k, added) for n, k in zip(names, keys)}
         return inputs, given
 
     def given_out(self, result, out, order, casting):
