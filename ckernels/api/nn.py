@@ -99,6 +99,9 @@ def softmax(x):
 def log_softmax(x):
     """The logarithm of `softmax(x)`, exact for small probabilities.
 
+    Of a class that has nearly all of the probability it is right to 4 epsilons, not to as many
+    ulps: beside logits 20 below, it is 0 in float32 and not -2e-9.
+
     Parameters
     ----------
     x : tensor or array

@@ -82,6 +82,25 @@ def test_softmax_family_against_mpmath(dtype, rtol):
     assert ops.softmax(leaf((2,), dtype)).dtype == dtype
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_logarithms_of_sums_of_exponentials_are_right_to_epsilons(dtype):
+    """The bound the documents give, where one class has nearly all and where many share it."""
+    eps, rng = float(np.finfo(dtype).eps), np.random.default_rng(0)
+    gaps = [0, 1e-4, 0.5, 3, 8, 16, 20, 30, 80]
+    x = np.stack([-gap - rng.exponential(0.3 + gap / 8, 37) for gap in gaps]).astype(dtype)
+    x[:, 5] = 0
+    with mpmath.workdps(50):
+        sums = [mpmath.fsum(mpmath.exp(mpmath.mpf(float(i))) for i in row) for row in x]
+        exact = np.array([float(mpmath.log(s)) for s in sums])
+    wide = x.astype("float64") - exact[:, None]
+    for got, right in (
+        (both(ops.log_softmax, x), wide),
+        (both(lambda v: ops.logsumexp(v, 1), x), exact),
+        (both(lambda v: ops.logsumexp(v, 0), x.T.copy()), exact),
+    ):
+        assert np.all(np.abs(got - right) <= 4 * eps * np.maximum(1, np.abs(right)))
+
+
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 def test_softmax_gradients_along_any_axis(name, axis):
