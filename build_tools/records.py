@@ -12,8 +12,7 @@ HEADER = ROOT / "ckernels" / "src" / "plan" / "records.h"
 MODULE = ROOT / "ckernels" / "plan" / "records.py"
 HEAD = '''\
 """The dims of gemm and native instructions, word by word: the structs of src/plan/records.h in
-Python. Generated from there by `python -m build_tools.records`; see words() and record_of() of
-instructions.py.
+Python. Generated from there by `python -m build_tools.records`; see words() of instructions.py.
 """
 
 from .record import DimsRecord

@@ -7,29 +7,14 @@ where buffers lie was decided before.
 
 from ..base.dtypes import C_NAMES
 from ..graph.sizes import Size, value_of
-from ..plan.instructions import (
-    GEMM,
-    IF,
-    KERNEL,
-    NATIVE,
-    SCAN,
-    Move,
-    flatten,
-    record_of,
-    word_of,
-    words,
-    words_after,
-)
-from ..plan.records import GemmDims, WindowDims
+from ..plan.instructions import Branch, Gemm, KernelCall, Move, Native, Scan, word_of, words
 from . import portable
 from .argument import c_text
-from .natives import NATIVES, dtype_of, multiplied
-from .routine import COPY, operands
+from .natives import COPIES, NATIVES, dtype_of, multiplied
+from .routine import UpdateCopy, operands
 
 WIDTH = 100  # characters of a line
-VERSIONS = (
-    6  # of a convolution or pool, 250 bytes each; one for all sizes takes 700, its tables 144
-)
+VERSIONS = 6  # of a convolution or pool, 250 bytes each; one for all takes 700, its tables 144
 FEW = 4  # rows of a product: with fewer, no tile of c/gemm.c.in would be full
 
 
@@ -38,7 +23,7 @@ class Calls:
 
     names: {buffer that is no row and not in the arena: C expression of its pointer}; offsets:
     {buffer of the arena: bytes}; library: the Library that notes which functions are used;
-    writers: {kind of instruction: function(calls, instr)}.
+    writers: {class of instruction: function(calls, instr)}.
     """
 
     def __init__(self, name, names, offsets, library, writers=None):
@@ -55,7 +40,7 @@ class Calls:
 
     def write(self, instructions):
         for instr in instructions:
-            self.writers[instr.kind](self, instr)
+            self.writers[type(instr)](self, instr)
 
     def title(self, instr):
         """A comment: what runs, and the user's line."""
@@ -97,7 +82,8 @@ class Calls:
 
     # ---- kernels --------------------------------------------------------------------------------
 
-    def call_kernel(self, kernel, pointers, dims, count, node):
+    def call_kernel(self, call, count, node):
+        kernel, pointers, dims = call.kernel, call.pointers, call.dims
         fixed = fixed_sizes((*dims, count))
         name, fails, own = self.library.kernel(kernel, node, fixed, len(pointers))
         places = ", ".join(self.place(p) for p in pointers)
@@ -122,33 +108,31 @@ def fixed_sizes(dims):
 
 def kernel(calls, instr):
     calls.title(instr)
-    calls.call_kernel(instr.kernel, instr.pointers, instr.dims, instr.n, instr.node)
+    calls.call_kernel(instr, instr.n, instr.node)
 
 
 def gemm(calls, instr):
     calls.title(instr)
-    own = record_of(GemmDims, instr.dims)
+    own = instr.record
     assert own.alpha == word_of(1.0) and own.beta == 0, "a product that is scaled or added"
     calls.multiplied += calls.times * value_of(own.m * own.n * own.k * own.batch)
     dtype = "float64" if own.dtype else "float32"
     file = "gemm_few" if type(own.m) is int and own.m < FEW else "gemm"
     dims = words(own.but(alpha=0, beta=0))[:-1]  # without `unit`, which is used below
-    calls.call_support(file, dtype, dims, instr.pointers[:3])
-    if instr.kernel is not None:
-        rest, count = words_after(GemmDims, instr.dims), own.m * own.batch * own.unit
-        calls.call_kernel(instr.kernel, instr.pointers[3:], rest, count, instr.nodes[-1])
+    calls.call_support(file, dtype, dims, instr.pointers)
+    if instr.epilogue is not None:
+        calls.call_kernel(instr.epilogue, own.m * own.batch * own.unit, instr.nodes[-1])
 
 
 def native(calls, instr):
     calls.title(instr)
-    own = record_of(WindowDims, instr.dims)  # of a transposition only `op` is right
-    row, count = NATIVES[own.op], operands(instr)
-    calls.multiplied += calls.times * value_of(multiplied(instr.dims))
-    dims = words(own.but(slots=1, unit=0))
-    calls.call_support(row.file, dtype_of(instr.dims), dims, instr.pointers[:count], row.flag)
-    if instr.kernel is not None:
-        rest, rows = words_after(WindowDims, instr.dims), instr.rows * own.unit
-        calls.call_kernel(instr.kernel, instr.pointers[count:], rest, rows, instr.nodes[-1])
+    own = instr.record
+    row, pointers = NATIVES[own.op], instr.pointers[: operands(instr)]
+    calls.multiplied += calls.times * value_of(multiplied(own))
+    dims = words(own if own.op in COPIES else own.but(slots=1, unit=0))
+    calls.call_support(row.file, dtype_of(own), dims, pointers, row.flag)
+    if instr.epilogue is not None:
+        calls.call_kernel(instr.epilogue, instr.rows * own.unit, instr.nodes[-1])
 
 
 def copy(calls, instr):
@@ -162,9 +146,8 @@ def copy(calls, instr):
 
 def branch(calls, instr):
     calls.title(instr)
-    then, other = halves(instr)
     calls.put(f"if (*({C_NAMES['bool']} *)({calls.place(instr.pointers[0])})) {{")
-    for k, half in enumerate((then, other)):
+    for k, half in enumerate((instr.then, instr.other)):
         calls.depth += 1
         calls.write(half)
         calls.depth -= 1
@@ -173,19 +156,10 @@ def branch(calls, instr):
     calls.put("}")
 
 
-def halves(instr):
-    """The instructions of both sides of a branch, of which the first has `n` instructions."""
-    count = at = 0
-    while count < instr.n:
-        count += len(flatten([instr.body[at]], instr.depth + 1))
-        at += 1
-    return instr.body[:at], instr.body[at:]
-
-
 def scan(calls, instr):
     """A scan: its rows are pointers that each step sets anew."""
     calls.title(instr)
-    moving, j = instr.scan, f"j{calls.scans}"
+    moving, j = instr.moving, f"j{calls.scans}"
     t, count, most = (f"{x}{calls.scans}" for x in "tnm")
     calls.scans += 1
     calls.put("{")
@@ -217,14 +191,14 @@ def stepwise(calls, instr, seek, j, most):
     calls.depth += 1
     for line in seek:
         calls.put(line)
-    rows, times = instr.scan.rows, calls.times
-    limit = instr.scan.limit
+    rows, times = instr.moving.rows, calls.times
+    limit = instr.moving.limit
     rows, limit = value_of(rows), value_of(limit)
     calls.times *= min(rows, limit) if limit >= 0 else rows if rows < 1 << 40 else 1
     calls.write(instr.body)
     calls.times = times
-    if instr.scan.flag is not None:
-        calls.put(f"if (*({C_NAMES['bool']} *)({calls.place(instr.scan.flag)})) {{")
+    if instr.moving.flag is not None:
+        calls.put(f"if (*({C_NAMES['bool']} *)({calls.place(instr.moving.flag)})) {{")
         calls.put(f"    {j}++;")
         calls.put("    break;")
         calls.put("}")
@@ -240,7 +214,7 @@ def stepped(calls, instr, seek, j, most):
     calls.put(f"{j} = 0;")
     for line in seek:
         calls.put(line)
-    calls.call_kernel(inner.kernel, inner.pointers, inner.dims, most, inner.node)
+    calls.call_kernel(inner, most, inner.node)
     calls.put(f"{j} = {most} - 1;")
     for line in seek:
         calls.put(line)
@@ -344,7 +318,14 @@ def comment(text):
     return text.replace("*/", "* /").replace("\n", " ").replace("\\", "/")
 
 
-WRITERS = {KERNEL: kernel, GEMM: gemm, NATIVE: native, SCAN: scan, IF: branch, COPY: copy}
+WRITERS = {
+    KernelCall: kernel,
+    Gemm: gemm,
+    Native: native,
+    Scan: scan,
+    Branch: branch,
+    UpdateCopy: copy,
+}
 
 
 class Library:

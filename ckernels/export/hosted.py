@@ -6,18 +6,17 @@ One thread; work space of large products comes from malloc. `WRITERS` has what d
 """
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from ..compiler import PREAMBLE
 from ..graph.sizes import value_of
 from ..plan import records
-from ..plan.instructions import GEMM, NATIVE, record_of, words, words_after
-from ..plan.records import GemmDims, WindowDims
+from ..plan.instructions import Gemm, Native
 from . import portable
 from .calls import WRITERS as PLAIN
 from .calls import Library
 from .natives import COPIES, multiplied
-from .routine import operands
 
 SOURCES = Path(__file__).parent.parent / "src"
 FLAGS = ("-O3", "-std=gnu11", "-fno-math-errno")  # of the runtime's sources
@@ -82,36 +81,35 @@ class Hosted(Library):
         return "\n".join([*parts, *self.snippets, *self.kernels.values()])
 
 
-def call(calls, instr, function, dims):
+def call(calls, instr, function):
     """A call of the runtime, which also runs the epilogue, panel by panel."""
     follows = calls.library.kernel(instr.kernel, instr.node)[0] if instr.kernel else "NULL"
-    places = ", ".join(calls.place(p) for p in instr.pointers)
-    numbers = calls.numbers(dims, False)
+    places = ", ".join(calls.place(p) for p in instr.places())
+    numbers = calls.numbers(instr.words(), False)
     calls.put(f"if ((code = {function}((void *const[]){{ {places} }}, {numbers}, {follows})) != 0)")
     calls.put("    return code;")
 
 
 def gemm(calls, instr):
     calls.title(instr)
-    own = record_of(GemmDims, instr.dims)
+    own = instr.record
     calls.multiplied += calls.times * value_of(own.m * own.n * own.k * own.batch)
     calls.library.sources.update(PRODUCT)
-    call(calls, instr, "ck_gemm", instr.dims)
+    call(calls, instr, "ck_gemm")
 
 
 def windows(calls, instr):
     calls.title(instr)
-    dims, op = instr.dims, instr.dims[0]
-    calls.multiplied += calls.times * value_of(multiplied(dims))
+    op = instr.record.op
+    calls.multiplied += calls.times * value_of(multiplied(instr.record))
     function, source = FUNCTIONS[op]
     calls.library.sources.update((*WINDOWS, source, *ALSO.get(source, ())))
     if op not in COPIES:
-        dims = words(record_of(WindowDims, dims).but(slots=1)) + words_after(WindowDims, dims)
-    assert operands(instr) <= len(instr.pointers)
-    call(calls, instr, function, dims)
+        instr = replace(instr, record=instr.record.but(slots=1))
+    call(calls, instr, function)
 
 
-WRITERS = {**PLAIN, GEMM: gemm, NATIVE: windows}
+WRITERS = {**PLAIN, Gemm: gemm, Native: windows}
 
 
 def alone(text):

@@ -13,7 +13,7 @@ import numpy as np
 from ..base.dtypes import C_NAMES, is_complex
 from ..graph.shapes import product
 from ..graph.sizes import Size
-from ..plan.binder import SizedConstant
+from ..plan.template import SizedConstant
 from .argument import c_text
 from .calls import WRITERS, Calls, Library, comment
 
@@ -207,7 +207,7 @@ def used(plan, buffer):
     """Whether any instruction of the plan points into the buffer."""
 
     def points(instr):
-        bases = [b for b, _ in instr.pointers] + instr.reads + instr.writes
+        bases = [b for b, _ in instr.places()] + instr.reads + instr.writes
         return buffer in bases or any(map(points, instr.body))
 
     return any(map(points, plan.instructions))

@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from ..graph.shapes import product
 from ..plan import records
-from ..plan.instructions import record_of
 
 
-class Native(NamedTuple):
+class NativeSource(NamedTuple):
     """file: of c/; operands: how many it reads; flag: what stands between dims and pointers."""
 
     file: str
@@ -20,22 +19,22 @@ class Native(NamedTuple):
 
 
 NATIVES = {
-    records.CONV: Native("conv", 2),
-    records.CONV_INPUT_GRAD: Native("conv_input_grad", 2),
-    records.CONV_WEIGHT_GRAD: Native("conv_weight_grad", 2),
-    records.DEPTHWISE: Native("depthwise", 2, "0"),
-    records.DEPTHWISE_INPUT_GRAD: Native("depthwise", 2, "1"),
-    records.DEPTHWISE_WEIGHT_GRAD: Native("conv_weight_grad", 2),
-    records.POOL_MAX: Native("pool", 1, "0"),
-    records.POOL_SUM: Native("pool", 1, "1"),
-    records.POOL_SUM_GRAD: Native("pool_sum_grad", 1),
-    records.POOL_MAX_GRAD: Native("pool_max_back", 3, "0"),
-    records.POOL_MAX_TAKE: Native("pool_max_back", 3, "1"),
-    records.TRANSPOSE: Native("transpose", 1),
-    records.REPEAT: Native("transpose", 1),
-    records.PLANES: Native("depthwise", 2, "0"),
-    records.PLANES_INPUT_GRAD: Native("depthwise", 2, "1"),
-    records.PLANES_WEIGHT_GRAD: Native("conv_weight_grad", 2),
+    records.CONV: NativeSource("conv", 2),
+    records.CONV_INPUT_GRAD: NativeSource("conv_input_grad", 2),
+    records.CONV_WEIGHT_GRAD: NativeSource("conv_weight_grad", 2),
+    records.DEPTHWISE: NativeSource("depthwise", 2, "0"),
+    records.DEPTHWISE_INPUT_GRAD: NativeSource("depthwise", 2, "1"),
+    records.DEPTHWISE_WEIGHT_GRAD: NativeSource("conv_weight_grad", 2),
+    records.POOL_MAX: NativeSource("pool", 1, "0"),
+    records.POOL_SUM: NativeSource("pool", 1, "1"),
+    records.POOL_SUM_GRAD: NativeSource("pool_sum_grad", 1),
+    records.POOL_MAX_GRAD: NativeSource("pool_max_back", 3, "0"),
+    records.POOL_MAX_TAKE: NativeSource("pool_max_back", 3, "1"),
+    records.TRANSPOSE: NativeSource("transpose", 1),
+    records.REPEAT: NativeSource("transpose", 1),
+    records.PLANES: NativeSource("depthwise", 2, "0"),
+    records.PLANES_INPUT_GRAD: NativeSource("depthwise", 2, "1"),
+    records.PLANES_WEIGHT_GRAD: NativeSource("conv_weight_grad", 2),
 }  # fmt: skip
 COPIES = (records.TRANSPOSE, records.REPEAT)
 REFUSED = {
@@ -45,18 +44,16 @@ REFUSED = {
 }
 
 
-def dtype_of(dims):
+def dtype_of(record):
     """The dtype a native instruction works in; of a copy, one as wide."""
-    if dims[0] in COPIES:
-        return ("uint8", "uint16", "uint32", "uint64")[dims[1]]
-    return ("float32", "float64")[dims[1]]
+    if record.op in COPIES:
+        return ("uint8", "uint16", "uint32", "uint64")[record.dtype]
+    return ("float32", "float64")[record.dtype]
 
 
-def multiplied(dims):
-    """Multiply-adds of a native instruction, those in the padding included."""
-    op = dims[0]
-    if op in COPIES or records.POOL_MAX <= op <= records.POOL_MAX_TAKE:
+def multiplied(d):
+    """Multiply-adds of a native instruction with this record, those in the padding included."""
+    if d.op in COPIES or records.POOL_MAX <= d.op <= records.POOL_MAX_TAKE:
         return 0
-    d = record_of(records.WindowDims, dims)
     taps = (a.result * a.kernel for a in d.axes)
     return product([d.batch, d.channels // d.groups, d.out, *taps])

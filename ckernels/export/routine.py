@@ -19,27 +19,29 @@ from ..graph.shapes import show
 from ..graph.sizes import LEAST, ShapeClass
 from ..plan import pipeline
 from ..plan.instructions import (
-    GEMM,
-    KERNEL,
-    NATIVE,
-    PYCALL,
-    SCAN,
     Instruction,
+    Native,
+    PyCall,
+    RuntimeCall,
+    Scan,
     flatten,
-    record_of,
     touched,
     words,
-    words_after,
 )
 from ..plan.memory import arrange
 from ..plan.native import WITH_SCRATCH
-from ..plan.records import WindowDims
 from . import portable
 from .argument import holds, largest, shape_at, spans
 from .natives import NATIVES, REFUSED
 
 VARIANTS = 8  # of one function, at most
-COPY = 6  # a kind that only this room has: bytes of the arena are copied to a variable
+
+
+@dataclass(kw_only=True)
+class UpdateCopy(Instruction):
+    """An instruction that only this room has: `n` bytes of the arena are copied to a variable."""
+
+    n: int
 
 
 @dataclass
@@ -276,7 +278,7 @@ def planned(name, spec, leaves, dtype, scratch, last, of, most):
     instructions, sizes = draft.instructions, draft.buffer_sizes
     for instr in flatten(instructions):
         check(instr, dtype)
-        if instr.kind == NATIVE:
+        if isinstance(instr, Native):
             settle_scratch(instr, sizes, scratch, most)
     index = {id(n): i for i, n in enumerate(spec.cells)}
     cells = [index[id(variable)] for variable, _ in spec.updates]
@@ -292,10 +294,10 @@ def planned(name, spec, leaves, dtype, scratch, last, of, most):
 
 def check(instr, dtype):
     """Refuse what has no C, and floats wider than `dtype`."""
-    if instr.kind == PYCALL:
+    if isinstance(instr, PyCall):
         portable.refuse("it runs in NumPy", instr.node)
-    if instr.kind == NATIVE and instr.dims[0] in REFUSED:
-        portable.refuse(REFUSED[instr.dims[0]], instr.node)
+    if isinstance(instr, Native) and instr.record.op in REFUSED:
+        portable.refuse(REFUSED[instr.record.op], instr.node)
     for node in instr.nodes if dtype else ():
         if is_float(node.dtype) and ITEMSIZE[node.dtype] > ITEMSIZE[dtype]:
             raise with_line(
@@ -310,22 +312,19 @@ def check(instr, dtype):
 
 
 def operands(instr):
-    """How many pointers of a gemm or native instruction are its own; its epilogue's follow."""
-    if instr.kind == GEMM:
-        return 3
-    return NATIVES[instr.dims[0]].operands + 1
+    """How many pointers of a native instruction its C takes: all but scratch memory."""
+    return NATIVES[instr.record.op].operands + 1
 
 
 def settle_scratch(instr, sizes, keep, most):
     """Leave out the scratch memory of a native instruction, or (keep) make it one thread's."""
     at = operands(instr)
-    if instr.dims[0] not in WITH_SCRATCH:
+    if instr.record.op not in WITH_SCRATCH:
         return
     buffer = instr.pointers[at][0]
     if keep:
-        own = words(record_of(WindowDims, instr.dims).but(slots=1))
-        instr.dims = own + words_after(WindowDims, instr.dims)
-        scratch = runtime.native_scratch
+        instr.record = instr.record.but(slots=1)
+        own, scratch = words(instr.record), runtime.native_scratch
         ns = range(LEAST, most + 1) if most is not None and most >= LEAST else (None,)
         sizes[buffer] = max(scratch(list(shape_at(own, n))) for n in ns)
         return
@@ -353,11 +352,9 @@ def settle_updates(instructions, cells, spec, shapes, sizes):
         names["next", i] = made = ("tmp", f"next {i}")
         sizes[made] = max(1, count)
         late.append(
-            Instruction(
-                COPY,
-                f"update of {variable.name or 'a variable'}",
-                [(("cell", cells[i]), 0), (made, 0)],
-                [],
+            UpdateCopy(
+                name=f"update of {variable.name or 'a variable'}",
+                pointers=[(("cell", cells[i]), 0), (made, 0)],
                 n=count,
                 reads=[made],
                 writes=[("cell", cells[i])],
@@ -393,11 +390,7 @@ def in_place(instructions, new, old):
     if not writers or users and users[-1] > writers[0]:
         return False
     first = instructions[writers[0]]
-    if (
-        users
-        and users[-1] == writers[0]
-        and not (first.kind in (KERNEL, GEMM, NATIVE) and (new, old) in first.inplace)
-    ):
+    if users and users[-1] == writers[0] and (new, old) not in first.inplace:
         return False
     return not any(
         s.kernel is not None and portable.fallible(s.kernel)
@@ -417,9 +410,11 @@ def rename(instr, names):
     instr.pointers = [(of(buffer), offset) for buffer, offset in instr.pointers]
     instr.reads, instr.writes = list(map(of, instr.reads)), list(map(of, instr.writes))
     instr.inplace = [(of(a), of(b)) for a, b in instr.inplace]
-    if instr.kind != SCAN:
+    if isinstance(instr, RuntimeCall) and instr.epilogue is not None:
+        rename(instr.epilogue, names)
+    if not isinstance(instr, Scan):
         return
-    scan = instr.scan
+    scan = instr.moving
     scan.count, scan.flag, scan.executed = map(base, (scan.count, scan.flag, scan.executed))
     scan.moves = {
         row: base(move)

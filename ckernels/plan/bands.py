@@ -6,7 +6,6 @@ The sums read what the rows read or made. As one kernel (codegen/bands.py) they 
 from dataclasses import replace
 
 from ..codegen.bands import Bands
-from ..codegen.dims import LaunchDims
 from ..codegen.ir import Kernel
 from ..graph.sizes import Size
 from ..schedule.follow import (
@@ -17,7 +16,7 @@ from ..schedule.follow import (
     OTHER_ROWS,
     OVERWRITTEN,
 )
-from .instructions import KERNEL
+from .instructions import KernelCall
 
 LEAST_CHUNKS = 32  # as many threads then have work, as they would have in the rows alone
 
@@ -49,14 +48,14 @@ def why_apart(rows, sums, refused=frozenset()):
     if sums.n < LEAST_CHUNKS:
         return FEW_CHUNKS
     read, written = {*rows.reads, *rows.writes}, {*sums.writes}
-    if not equal(rows.n, LaunchDims.read(sums.kernel, sums.dims).runs[0]):
+    if not equal(rows.n, sums.launch().runs[0]):
         return OTHER_ROWS
     if read & written:
         return OVERWRITTEN
     if not read & {*sums.reads}:
         return NOTHING_SHARED
     made = [w for w in walks(rows) if w.role == "out"]
-    as_long = equal(rows.dims[0], sums.dims[0])
+    as_long = equal(rows.launch().n, sums.launch().n)
     for r in walks(sums):
         if r.role == "in" and r.pointer[0] in rows.writes:
             if not any(same_row(w, r, as_long) for w in made):
@@ -68,7 +67,7 @@ def of_form(instr, form, outer, runs):
     """Whether an instruction is a kernel of the IR of this form and so many dims."""
     k = instr.kernel
     return (
-        instr.kind == KERNEL
+        isinstance(instr, KernelCall)
         and type(k) is Kernel
         and (k.form, k.outer, k.runs) == (form, outer, runs)
     )
@@ -86,7 +85,7 @@ def walks(instr):
     """The Walk of each pointer. Rows are the outer dim of a kernel of rows, the run of sums."""
     k = instr.kernel
     pointers, found = iter(instr.pointers), []
-    for op, steps in zip(k.operands, LaunchDims.read(k, instr.dims).steps):
+    for op, steps in zip(k.operands, instr.launch().steps):
         moves, far = (op.outer, steps.outer) if k.outer else (op.run, steps.run)
         if op.role != "index":
             found.append(Walk(op.role, next(pointers), op.inner, far[0] if moves else None))

@@ -29,7 +29,7 @@ from ..schedule.order import Order, units_of
 from ..schedule.split import split
 from . import bands, epilogue, native, scan  # noqa: F401  (scan: its lowerings)
 from .gemm import Products
-from .instructions import KERNEL, PYCALL, Instruction
+from .instructions import Instruction, KernelCall, PyCall, RuntimeCall
 from .lowerings.movement import lies_in, narrow, part, without
 from .orders import Orders
 from .partial import PartialUpdates, partial_updates
@@ -256,19 +256,18 @@ class Binder(Products):
 
     def add_launch(self, launch, nodes, name=None):
         grain = greatest(launch.least, least_units(launch.n, launch.work))
-        instr = Instruction(
-            KERNEL,
-            name or "+".join(n.op.name for n in nodes),
-            launch.pointers,
-            launch.dims,
-            launch.n,
-            launch.block,
-            grain,
-            value_of(launch.work) / 1000,
-            launch.reads,
-            launch.writes,
-            launch.inplace,
-            launch.kernel,
+        instr = KernelCall(
+            name=name or "+".join(n.op.name for n in nodes),
+            pointers=launch.pointers,
+            dims=launch.dims,
+            n=launch.n,
+            block=launch.block,
+            grain=grain,
+            ns=value_of(launch.work) / 1000,
+            reads=launch.reads,
+            writes=launch.writes,
+            inplace=launch.inplace,
+            kernel=launch.kernel,
             node=nodes[-1] if nodes else None,
             nodes=list(nodes),
             work=launch.work,
@@ -335,15 +334,15 @@ class Binder(Products):
                 self.layouts[user.uid] = outs[index]
         size = sum(value_of(product(lay.shape)) for lay in ins + outs)
         self.instructions.append(
-            Instruction(
-                PYCALL,
-                node.op.name,
-                [self.pointer(lay) for lay in ins + outs],
-                [],
+            PyCall(
+                name=node.op.name,
+                pointers=[self.pointer(lay) for lay in ins + outs],
                 ns=2000 + size,
                 reads=[lay.buffer for lay in ins],
                 writes=[lay.buffer for lay in outs],
-                call=(OracleCall(bare_node(node)), ins, outs),
+                call=OracleCall(bare_node(node)),
+                ins=ins,
+                outs=outs,
                 node=node,
                 nodes=[node],
             )
@@ -387,7 +386,7 @@ class Binder(Products):
 
     def follow(self, unit, first, order):
         """Run on rows of what was just made the loop that the order has for that, if it may."""
-        of_product = bool(first.rows)
+        of_product = isinstance(first, RuntimeCall) and bool(first.rows)
         if of_product:
             found, ways = order.on_product(unit, self.schedule), epilogue
         elif self.bands and self.outer is None:

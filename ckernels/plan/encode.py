@@ -6,7 +6,7 @@ says how the slot moves (ck_scan in ckernels.h).
 """
 
 from ..base.dtypes import ITEMSIZE
-from .instructions import PYCALL, Move, flatten
+from .instructions import Move, PyCall, Scan, flatten
 from .memory import arrange
 
 SPACES = {"tmp": 0, "in": 1, "cell": 2, "out": 3, "next": 4, "const": 5}
@@ -28,16 +28,16 @@ class Tables:
         self.scans = {}  # {id of a scan: ScanTable}
         addresses = iter(addresses)
         for tag, instr in enumerate(self.instructions):
-            if instr.scan is not None:
-                self.scans[id(instr.scan)] = ScanTable(instr.scan, tag)
-                self.owners.update((name, instr.scan) for name in instr.scan.moves)
+            if isinstance(instr, Scan):
+                self.scans[id(instr.moving)] = ScanTable(instr.moving, tag)
+                self.owners.update((name, instr.moving) for name in instr.moving.moves)
             first, base, fn = len(self.ptrs), len(self.dims), 0
-            for buffer, offset in instr.pointers:
+            for buffer, offset in instr.places():
                 self.pointer(buffer, offset)
-            self.dims.extend(instr.dims)
+            self.dims.extend(instr.words())
             if instr.kernel is not None:
                 fn = next(addresses)
-            elif instr.kind == PYCALL:
+            elif isinstance(instr, PyCall):
                 fn = len(self.calls)
                 self.calls.append(pycall(instr, first))
             self.instrs.append(
@@ -155,16 +155,15 @@ def mask(ring):
 
 
 def pycall(instr, first):
-    """The callable of a PYCALL, with slot, dtype, shape and strides of what it reads and makes."""
-    call, ins, outs = instr.call
+    """The callable of a PyCall, with slot, dtype, shape and strides of what it reads and makes."""
 
     def spec(at, layout):
         size = ITEMSIZE[layout.dtype]
         return (first + at, layout.dtype, layout.shape, tuple(s * size for s in layout.strides))
 
-    count = len(ins)
+    count = len(instr.ins)
     return (
-        call,
-        [spec(k, lay) for k, lay in enumerate(ins)],
-        [spec(count + k, lay) for k, lay in enumerate(outs)],
+        instr.call,
+        [spec(k, lay) for k, lay in enumerate(instr.ins)],
+        [spec(count + k, lay) for k, lay in enumerate(instr.outs)],
     )

@@ -4,12 +4,11 @@ The runtime calls the kernel of the loop with panels of rows while they are in c
 walk the rows as they lie. Which loop it is schedule/order.py says; bands.py has loops on loops.
 """
 
-from ..codegen.dims import LaunchDims
+from dataclasses import replace
+
 from ..codegen.ir import Kernel
 from ..codegen.layout import contiguous_strides
 from ..schedule.follow import OTHER_ORDER
-from .instructions import GEMM, record_of, words
-from .records import GemmDims, WindowDims
 
 
 def why_apart(product, loop, refused=frozenset()):
@@ -24,7 +23,7 @@ def why_apart(product, loop, refused=frozenset()):
 def walks_rows(product, loop):
     """Whether panels of C are panels of the loop, for each operand that is C."""
     rows, n, c = product.rows, product.columns, product.writes[0]
-    kernel, dims = loop.kernel, LaunchDims.read(loop.kernel, loop.dims)
+    kernel, dims = loop.kernel, loop.launch()
     if not is_over(kernel, dims, loop.n, rows, n):
         return False
     sizes = dims.outer + ((dims.n,) if kernel.form == "flat" else ())
@@ -58,16 +57,16 @@ def is_over(kernel, dims, count, rows, n):
 
 
 def joined(product, loop):
-    """The instruction of the product, which now runs the loop panel by panel."""
-    kind = GemmDims if product.kind == GEMM else WindowDims
-    record = record_of(kind, product.dims).but(unit=loop.n // product.rows)
-    product.kernel, product.ns = loop.kernel, product.ns + loop.ns
-    product.work = product.work + loop.work
-    product.pointers = product.pointers + loop.pointers
-    product.dims = words(record) + loop.dims
-    product.inplace = [p for p in loop.inplace if p[1] not in product.reads]
-    product.reads = product.reads + [r for r in loop.reads if r not in product.writes]
-    product.writes = product.writes + loop.writes
-    product.name += " then " + loop.name
-    product.nodes = product.nodes + loop.nodes
-    return product
+    """The instruction of the product that runs the loop panel by panel."""
+    return replace(
+        product,
+        name=f"{product.name} then {loop.name}",
+        record=product.record.but(unit=loop.n // product.rows),
+        epilogue=loop,
+        reads=product.reads + [r for r in loop.reads if r not in product.writes],
+        writes=product.writes + loop.writes,
+        inplace=[p for p in loop.inplace if p[1] not in product.reads],
+        ns=product.ns + loop.ns,
+        work=product.work + loop.work,
+        nodes=product.nodes + loop.nodes,
+    )

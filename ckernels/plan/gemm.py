@@ -9,7 +9,7 @@ from ..base.machine import NS_MULTIPLY
 from ..codegen.layout import collapse
 from ..graph.shapes import product
 from ..graph.sizes import greatest, value_of
-from .instructions import GEMM, Instruction, word_of, words
+from .instructions import Gemm, word_of
 from .records import GemmDims
 
 PS_PER_MULTIPLY = round(NS_MULTIPLY * 1000)
@@ -77,18 +77,15 @@ class Products:
             unit=n,
         )
         work = PS_PER_MULTIPLY * batch * m * n * k
-        instr = Instruction(
-            GEMM,
-            "matmul",
-            [self.pointer(lay) for lay in (a, b, c)],
-            words(record),
+        instr = Gemm(
+            name="matmul",
+            pointers=[self.pointer(lay) for lay in (a, b, c)],
+            record=record,
             ns=value_of(work) / 1000,
             reads=[a.buffer, b.buffer],
             writes=[c.buffer],
             node=node,
             nodes=[node],
-            rows=batch * m,
-            columns=n,
             work=work,
         )
         if batch * m * n:

@@ -1,12 +1,14 @@
-"""Instruction: an element of a plan while it is made, as a Python object.
+"""Instructions: the elements of a plan while it is made, a class for each kind.
 
 Scans and branches hold the instructions inside of them; in a C Plan those follow in the flat array.
-The dims of gemm and native instructions are the words of a record (records.py), then those of the
-kernel that follows panel by panel.
+Products and the runtime's own kernels have a record of numbers (records.py), and may have an
+epilogue: a kernel that runs on their rows, panel by panel.
 """
 
 import struct
 from dataclasses import dataclass, field
+
+from ..codegen.dims import LaunchDims
 
 KERNEL, GEMM, PYCALL, SCAN, IF, NATIVE = 0, 1, 2, 3, 4, 5  # enum of ckernels.h
 
@@ -27,58 +29,157 @@ def words(record):
     return found
 
 
-def record_of(kind, dims):
-    """The record of this kind that dims begin with."""
-    rest = iter(dims)
-
-    def take(kind):
-        values = []
-        for name in kind.FIELDS:
-            count, inner = kind.NESTED.get(name, (None, None))
-            if count is None:
-                values.append(next(rest))
-            else:
-                values.append(tuple(take(inner) if inner else next(rest) for _ in range(count)))
-        return kind(*values)
-
-    return take(kind)
-
-
-def words_after(kind, dims):
-    """What dims hold behind a record of this kind."""
-    return dims[kind.WORDS :]
-
-
-@dataclass
+@dataclass(kw_only=True)
 class Instruction:
-    """One instruction to be: what runs, on which pointers, and which buffers it touches."""
+    """What runs, on which pointers, and which buffers it touches; a class for each `kind`."""
 
-    kind: int
     name: str
-    pointers: list
-    dims: list
-    n: int = 1
-    block: int = 1
-    grain: int = 1
-    ns: float = 0.0
+    pointers: list  # (buffer, bytes) of each
     reads: list = field(default_factory=list)
     writes: list = field(default_factory=list)
-    inplace: list = field(default_factory=list)
-    kernel: object = None
-    call: object = None
+    ns: float = 0.0
     node: object = None
     nodes: list = field(default_factory=list)
-    body: list = field(default_factory=list)  # of a scan's step, or of both sides of a branch
-    scan: object = None  # of a scan: a Moving
     depth: int = 0  # how many scans and branches are around it
-    rows: int = None  # of the result, where an epilogue may follow
-    columns: int = None  # elements of such a row
-    work: object = 0  # of a kernel or a product: picoseconds, as a size
+
+    # What most kinds have not
+    kernel, body, inplace, work = None, (), (), 0
+    n = block = grain = 1
 
     @property
     def line(self):
         """The user's line behind the instruction, or None."""
         return None if self.node is None else self.node.line
+
+    def words(self):
+        """Its numbers in the table of dims."""
+        return []
+
+    def places(self):
+        """Its rows in the table of pointers."""
+        return self.pointers
+
+
+@dataclass(kw_only=True)
+class KernelCall(Instruction):
+    """A generated kernel over a range of `n` units, dealt out in multiples of `block`."""
+
+    kind = KERNEL
+    kernel: object
+    dims: list
+    n: int
+    block: int = 1
+    grain: int = 1
+    inplace: list = field(default_factory=list)  # (result, operand) buffers that may be one
+    work: object = 0  # picoseconds, as a size
+
+    def words(self):
+        return self.dims
+
+    def launch(self):
+        """The LaunchDims of a kernel of the IR."""
+        return LaunchDims.read(self.kernel, self.dims)
+
+
+@dataclass(kw_only=True)
+class RuntimeCall(Instruction):
+    """What the runtime has a function for: a record of numbers, and perhaps an epilogue."""
+
+    record: object
+    epilogue: KernelCall = None
+    inplace: list = field(default_factory=list)
+    work: object = 0
+
+    @property
+    def kernel(self):
+        """The kernel of the epilogue."""
+        return None if self.epilogue is None else self.epilogue.kernel
+
+    def words(self):
+        return words(self.record) + ([] if self.epilogue is None else self.epilogue.dims)
+
+    def places(self):
+        return self.pointers + ([] if self.epilogue is None else self.epilogue.pointers)
+
+
+@dataclass(kw_only=True)
+class Gemm(RuntimeCall):
+    """C = A @ B, a batch of them; pointers: a, b, c."""
+
+    kind = GEMM
+
+    @property
+    def rows(self):
+        """Rows of all results, on which an epilogue may run."""
+        return self.record.batch * self.record.m
+
+    @property
+    def columns(self):
+        """Elements of such a row."""
+        return self.record.n
+
+
+@dataclass(kw_only=True)
+class Native(RuntimeCall):
+    """One of the runtime's own kernels. rows: of the result, where an epilogue may run on them, or
+    0; columns: elements of such a row."""
+
+    kind = NATIVE
+    rows: int = 0
+    columns: int = 0
+
+
+@dataclass(kw_only=True)
+class PyCall(Instruction):
+    """A call of Python with views of the layouts `ins` and `outs`."""
+
+    kind = PYCALL
+    call: object
+    ins: list
+    outs: list
+
+
+@dataclass(kw_only=True)
+class Scan(Instruction):
+    """A body that is run once per step; it has no pointers but those of `moving`."""
+
+    kind = SCAN
+    body: list
+    moving: object
+
+    @property
+    def n(self):
+        """How many instructions are inside."""
+        return count(self.body)
+
+
+@dataclass(kw_only=True)
+class Branch(Instruction):
+    """Two sides, of which one runs, as the bool at the only pointer says."""
+
+    kind = IF
+    then: list
+    other: list
+
+    @property
+    def body(self):
+        """The instructions of both sides."""
+        return self.then + self.other
+
+    @property
+    def n(self):
+        """How many instructions the first side has."""
+        return count(self.then)
+
+    @property
+    def block(self):
+        """How many the other one has."""
+        return count(self.other)
+
+
+def count(instructions):
+    """How many there are, with those inside of them."""
+    return sum(1 + count(instr.body) for instr in instructions)
 
 
 @dataclass(frozen=True)
@@ -122,7 +223,7 @@ class BatchParts:
 
 @dataclass
 class Moving:
-    """What a scan instruction needs to know besides its body. Bases are (buffer, bytes)."""
+    """What a Scan needs to know besides its body. Bases are (buffer, bytes)."""
 
     rows: int
     limit: int = -1

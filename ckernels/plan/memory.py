@@ -15,7 +15,7 @@ import numpy as np
 from ..base.machine import VECTOR
 from ..base.native import runtime
 from ..graph.sizes import surely, value_of
-from .instructions import SCAN, flatten
+from .instructions import Scan
 
 ALIGN = VECTOR
 WASTE = 0.03  # of what is unavoidable
@@ -53,9 +53,8 @@ def lifetimes(instructions):
         for buffer in instr.reads + instr.writes:
             if buffer[0] == "tmp":
                 live.setdefault(buffer, [i, i])[1] = i
-        body = getattr(instr, "body", ())
-        if body and instr.kind == SCAN:
-            spans.append((i, i + len(flatten(body, instr.depth + 1)) + 0.5))  # after the last one
+        if isinstance(instr, Scan) and instr.body:
+            spans.append((i, i + instr.n + 0.5))  # after the last one
     for start, end in spans:
         for span in live.values():
             first, last = span
@@ -145,8 +144,8 @@ def offsets(instructions, sizes):
 def keep_apart(instructions, live):
     """Let all that a scan in parts works on live through it: one part may be steps ahead."""
     for start, instr in enumerate(instructions):
-        if instr.kind == SCAN and instr.scan.parts:
-            end = start + len(flatten(instr.body, instr.depth + 1)) + 0.5
+        if isinstance(instr, Scan) and instr.moving.parts:
+            end = start + instr.n + 0.5
             for span in live.values():
                 if span[0] <= end and span[1] >= start:
                     span[:] = min(span[0], start), max(span[1], end)

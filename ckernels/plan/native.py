@@ -19,7 +19,7 @@ from ..graph.sizes import Size, estimate, greatest, reaches, value_of
 from ..graph.walk import consumers
 from ..ops.conv import geometry
 from ..ops.windows import all_pads
-from .instructions import GEMM, NATIVE, Instruction, word_of, words
+from .instructions import Gemm, Native, word_of, words
 from .records import (
     CONV,
     CONV_INPUT_GRAD,
@@ -69,23 +69,21 @@ def kernel_strides(layout):
 
 
 def window(op, dtype, batch, channels, out, groups, axes, first, second):
-    """The words of an instruction; axes: AxisDims for each spatial axis."""
+    """The record of an instruction; axes: AxisDims for each spatial axis."""
     none = AxisDims(size=1, result=1, kernel=1, stride=1, dilation=1, low=0)
     axes = [none] * (3 - len(axes)) + axes
-    return words(
-        WindowDims(
-            op=op,
-            dtype=int(dtype == "float64"),
-            batch=batch,
-            channels=channels,
-            out=out,
-            groups=groups,
-            axes=tuple(axes),
-            first=tuple(first),
-            second=tuple(second),
-            slots=slots(),
-            unit=0,
-        )
+    return WindowDims(
+        op=op,
+        dtype=int(dtype == "float64"),
+        batch=batch,
+        channels=channels,
+        out=out,
+        groups=groups,
+        axes=tuple(axes),
+        first=tuple(first),
+        second=tuple(second),
+        slots=slots(),
+        unit=0,
     )
 
 
@@ -99,9 +97,9 @@ def axes_of(g):
     ]
 
 
-def emit(binder, node, dims, sources, ns, columns=0, target=None):
+def emit(binder, node, record, sources, ns, columns=0, target=None):
     """The instruction that makes the node. columns: elements of a pixel, for an epilogue, or 0."""
-    size = scratch(dims)
+    size = scratch(record)
     if size > MOST_SCRATCH:
         return False
     target = target or binder.target(node)
@@ -110,14 +108,13 @@ def emit(binder, node, dims, sources, ns, columns=0, target=None):
         return True
     places = [*sources, target]
     writes = [target.buffer]
-    if value_of(size) or dims[0] in WITH_SCRATCH:
+    if value_of(size) or record.op in WITH_SCRATCH:
         places.append(binder.temp((size,), "uint8"))
         writes.append(places[-1].buffer)
-    instr = Instruction(
-        NATIVE,
-        node.op.name,
-        [binder.pointer(lay) for lay in places],
-        dims,
+    instr = Native(
+        name=node.op.name,
+        pointers=[binder.pointer(lay) for lay in places],
+        record=record,
         ns=ns,
         reads=[lay.buffer for lay in sources],
         writes=writes,
@@ -130,8 +127,9 @@ def emit(binder, node, dims, sources, ns, columns=0, target=None):
     return instr
 
 
-def scratch(dims):
-    """Bytes of scratch that an instruction with these dims needs."""
+def scratch(record):
+    """Bytes of scratch that an instruction with this record needs."""
+    dims = words(record)
     found = runtime.native_scratch([value_of(d) for d in dims])
     sizes = next((d for d in dims if type(d) is Size), None)
     return found if sizes is None else sizes.of.scratch(dims, found)
@@ -160,10 +158,10 @@ def convolution(which):
         if g.groups == g.channels == g.out_channels and g.channels > 1:
             op += DEPTHWISE
             first, second = side_by_side(binder, first), side_by_side(binder, second)
-        dims = dims_of(op, which, node, g, first, second)
+        record = dims_of(op, which, node, g, first, second)
         work = estimate(g.batch, *g.results, *g.kernel, g.out_channels)
         ns = work * max(1, value_of(g.channels) // max(1, g.groups)) * NS_MULTIPLY
-        return emit(binder, node, dims, [first, second], ns, node.shape[-1])
+        return emit(binder, node, record, [first, second], ns, node.shape[-1])
 
     return lower
 
@@ -274,10 +272,10 @@ def fours(binder, node, op, big, small):
         for s, r in zip(big[1:-1], small[1:-1])
     ]
     strides = [big[1] * big[2], 0, big[2], 1, 1]
-    dims = window(op, node.dtype, big[0] * big[3], 1, 1, 1, axes, strides, [0] * 5)
+    record = window(op, node.dtype, big[0] * big[3], 1, 1, 1, axes, strides, [0] * 5)
     bytes_moved = ITEMSIZE[node.dtype] * (estimate(*big) + estimate(*small))
     target = plane_target(binder, node)
-    return emit(binder, node, dims, sources, bytes_moved * NS_WINDOW_BYTE, target=target)
+    return emit(binder, node, record, sources, bytes_moved * NS_WINDOW_BYTE, target=target)
 
 
 def plane_target(binder, node):
@@ -299,13 +297,13 @@ def planes(binder, node, g, which):
     x, other = node.inputs[:2]
     sources = [image(x), (image if which == CONV_WEIGHT_GRAD else binder.layout)(other)]
     target = None if which == CONV_WEIGHT_GRAD else plane_target(binder, node)
-    dims = dims_of(PLANES + which, which, node, g, *sources)
+    record = dims_of(PLANES + which, which, node, g, *sources)
     work = estimate(g.batch, *g.results, *g.kernel, g.channels)
-    return emit(binder, node, dims, sources, work * NS_MULTIPLY, target=target)
+    return emit(binder, node, record, sources, work * NS_MULTIPLY, target=target)
 
 
 def dims_of(op, which, node, g, first, second):
-    """The words of the convolution `which` of geometry `g`, run by the instruction `op`."""
+    """The record of the convolution `which` of geometry `g`, run by the instruction `op`."""
     strides = image_strides if which == CONV_WEIGHT_GRAD else kernel_strides
     numbers = g.batch, g.channels, g.out_channels, g.groups, axes_of(g)
     return window(op, node.dtype, *numbers, image_strides(first), strides(second))
@@ -360,18 +358,15 @@ def dense_input_grad(binder, node, g):
         unit=rows,
     )
     pointers = [binder.pointer(lay) for lay in (a, kernel, target)]
-    instr = Instruction(
-        GEMM,
-        node.op.name,
-        pointers,
-        words(record),
+    instr = Gemm(
+        name=node.op.name,
+        pointers=pointers,
+        record=record,
         ns=estimate(g.batch, rows, columns) * NS_MULTIPLY,
         reads=[a.buffer, kernel.buffer],
         writes=[target.buffer],
         node=node,
         nodes=[node],
-        rows=g.batch,
-        columns=rows,
     )
     binder.instructions.append(instr)
     return instr
@@ -407,7 +402,7 @@ def pooling(op, image, result, count=1):
                 for lay in sources
             ]
         channels = big[-1]
-        dims = window(
+        record = window(
             op,
             node.dtype,
             big[0],
@@ -419,7 +414,7 @@ def pooling(op, image, result, count=1):
             [0] * 5,
         )
         bytes_moved = ITEMSIZE[node.dtype] * (estimate(*big) + estimate(*small))
-        return emit(binder, node, dims, sources, bytes_moved * NS_WINDOW_BYTE, channels)
+        return emit(binder, node, record, sources, bytes_moved * NS_WINDOW_BYTE, channels)
 
     return lower
 
@@ -475,11 +470,10 @@ def copy(binder, source, target, op, sizes, near, far, ns):
         far=(*[0] * pad, *far),
         none=(0,) * TransposeDims.NESTED["none"][0],
     )
-    instr = Instruction(
-        NATIVE,
-        "copy",
-        [binder.pointer(source), binder.pointer(target)],
-        words(record),
+    instr = Native(
+        name="copy",
+        pointers=[binder.pointer(source), binder.pointer(target)],
+        record=record,
         ns=estimate(*sizes) * ns,
         reads=[source.buffer],
         writes=[target.buffer],

@@ -19,7 +19,7 @@ from ..graph.sizes import Size, smallest, value_of
 from ..graph.walk import toposort
 from ..ops.bodies import shapes_known
 from ..ops.scan import ScanSignature, label
-from .instructions import IF, SCAN, Instruction, Move, Moving, flatten, touched
+from .instructions import Branch, Move, Moving, Scan, touched
 from .lowerings.movement import copy_around
 from .scan_by_rows import batch_parts
 from .scan_in_kernel import is_recurrence, take_steps
@@ -443,19 +443,16 @@ class ScanPlanner:
         ns = float(TYPICAL if self.rows is MOST else value_of(self.most))
         ns *= STEP_NS + sum(s.ns for s in instructions)
         self.binder.instructions.append(
-            Instruction(
-                SCAN,
-                name,
-                [],
-                [],
-                n=len(flatten(instructions)),
+            Scan(
+                name=name,
+                pointers=[],
                 ns=ns,
                 reads=buffers,
                 writes=buffers + stored,
                 node=self.node,
                 nodes=[self.node],
                 body=instructions,
-                scan=moving,
+                moving=moving,
             )
         )
 
@@ -503,21 +500,17 @@ def ifelse(binder, node):
     inside = {index for index, found in binder.items.get(node.uid, {}).items()
               if found.uid in binder.stores}  # fmt: skip
     halves = [half(binder, side, places, made, inside) for side in sides]
-    counts = [len(flatten(found)) for found in halves]
     ns = max(sum(s.ns for s in found) for found in halves)
     binder.instructions.append(
-        Instruction(
-            IF,
-            "if",
-            [pointer],
-            [],
-            n=counts[0],
-            block=counts[1],
+        Branch(
+            name="if",
+            pointers=[pointer],
             ns=ns,
             reads=[pointer[0]],
             node=node,
             nodes=[node],
-            body=halves[0] + halves[1],
+            then=halves[0],
+            other=halves[1],
         )
     )
     return True

@@ -10,12 +10,10 @@ and row r of an instruction may only touch piece r.
 from ..base import dtypes
 from ..base.config import config
 from ..base.machine import L2, THREAD_NS
-from ..codegen.dims import LaunchDims
 from ..codegen.ir import Kernel
 from ..graph.sizes import ceil_divide, greatest, value_of
 from ..schedule import follow
-from .instructions import GEMM, KERNEL, BatchParts, record_of, words_after
-from .records import GemmDims
+from .instructions import BatchParts, Gemm, KernelCall
 
 ROWS = 8  # least rows of a product in a part: below, it runs at half its speed
 TILE = 12  # rows of a tile of products with AVX-512: 9 rows take as long
@@ -31,7 +29,7 @@ def batch_parts(scan, instructions):
     reason = why_whole(scan, instructions)
     if reason is not None:
         return None, reason
-    products = [instr for instr in instructions if instr.kind == GEMM]
+    products = [instr for instr in instructions if isinstance(instr, Gemm)]
     written, work = sizes_of(scan, instructions), sum(instr.work for instr in instructions)
     for rows in widths(scan, instructions, products):
         unit = ROWS if products else unit_of(rows, instructions)
@@ -58,18 +56,18 @@ def why_whole(scan, instructions):
     if not config.openmp:
         return follow.ONE_THREAD
     for instr in instructions:
-        if instr.kind not in (KERNEL, GEMM):
+        if not isinstance(instr, (KernelCall, Gemm)):
             return follow.alien(instr)
     if sizes_of(scan, instructions) is None:
         return follow.astray(next(i for i in instructions if sizes_of(scan, [i]) is None))
-    large = sum(right_bytes(i) for i in instructions if i.kind == GEMM) > SHARED
+    large = sum(right_bytes(i) for i in instructions if isinstance(i, Gemm)) > SHARED
     return follow.LARGE if large else None
 
 
 def widths(scan, instructions, products):
     """How many rows there may be."""
     if products:
-        return {record_of(GemmDims, instr.dims).m for instr in products}
+        return {instr.record.m for instr in products}
     shapes = [scan.inits[i].shape[1:] for i in scan.alive]
     least = min((instr.n for instr in instructions), key=value_of)
     return list(dict.fromkeys([least, *(s[0] for s in shapes if s)]))
@@ -105,8 +103,7 @@ def part_of(rows, unit, most, work):
 
 
 def right_bytes(instr):
-    record = record_of(GemmDims, instr.dims)
-    return dtypes.ITEMSIZE[instr.node.dtype] * record.n * record.k
+    return dtypes.ITEMSIZE[instr.node.dtype] * instr.record.n * instr.record.k
 
 
 def sizes_of(scan, instructions):
@@ -135,32 +132,29 @@ def sizes_of(scan, instructions):
 
 def row_by_row(instr, rows, sizes):
     """Whether row r of the instruction touches piece r of the buffers in `sizes`."""
-    if instr.kind == KERNEL:
-        return kernel_fits(instr.kernel, instr.pointers, instr.dims, instr.n, rows, sizes)
-    d = record_of(GemmDims, instr.dims)
+    if isinstance(instr, KernelCall):
+        return kernel_fits(instr, instr.n, rows, sizes)
+    d, (a, b, c) = instr.record, instr.pointers
     size = dtypes.ITEMSIZE[instr.node.dtype]
-    if d.m != rows or not d.n or not d.k or d.batch != 1 or instr.pointers[1][0] in sizes:
+    if d.m != rows or not d.n or not d.k or d.batch != 1 or b[0] in sizes:
         return False
     for (buffer, offset), trans, line, columns in (
-        (instr.pointers[0], d.trans_a, d.lda, d.k),
-        (instr.pointers[2], 0, d.ldc, d.n),
+        (a, d.trans_a, d.lda, d.k),
+        (c, 0, d.ldc, d.n),
     ):
         if buffer in sizes and (
             trans or line * size * rows != sizes[buffer] or offset + columns * size > line * size
         ):
             return False
-    if instr.kernel is None:
-        return True
-    rest = words_after(GemmDims, instr.dims)
-    return kernel_fits(instr.kernel, instr.pointers[3:], rest, d.unit * rows, rows, sizes)
+    return instr.epilogue is None or kernel_fits(instr.epilogue, d.unit * rows, rows, sizes)
 
 
-def kernel_fits(kernel, pointers, dims, count, rows, sizes):
+def kernel_fits(call, count, rows, sizes):
     """The same for a kernel over `count` units, of which each row takes as many."""
-    forms = ("flat", "rows", "columns")
+    kernel, forms = call.kernel, ("flat", "rows", "columns")
     if not isinstance(kernel, Kernel) or kernel.form not in forms or count % rows:
         return False
-    launch, at = LaunchDims.read(kernel, dims), iter(pointers)
+    launch, at = call.launch(), iter(call.pointers)
     along = kernel.form == "rows"  # whether the vector loop runs along a row
     for op, (inner, far, run) in zip(kernel.operands, launch.steps):
         if op.role == "index":

@@ -8,7 +8,7 @@ in scan.py.
 from ..base import dtypes
 from ..codegen.ir import Kernel
 from ..codegen.stepped import FIXED, SLIDE, SLIDE_ONE, STATE, Stepped
-from .instructions import KERNEL, Move
+from .instructions import KernelCall, Move
 
 
 def is_recurrence(scan, instructions):
@@ -26,7 +26,7 @@ def is_recurrence(scan, instructions):
         return False
     instr, kernel = instructions[0], instructions[0].kernel
     if (
-        instr.kind != KERNEL
+        not isinstance(instr, KernelCall)
         or not isinstance(kernel, Kernel)
         or kernel.form != "flat"
         or instr.n != 1

@@ -7,7 +7,7 @@ The reasons are those of the scheduler (schedule/reasons.py); nothing is decided
 from ..base import given
 from ..graph.printing import location
 from ..plan.concrete import concretise
-from ..plan.instructions import SCAN, flatten
+from ..plan.instructions import Scan, flatten
 from ..schedule.group import AXIS_VIEWS
 from ..schedule.legal import whole
 from .program import show_assumption
@@ -90,9 +90,9 @@ def beside(schedules, made):
 
 def parts_of_batch(instr):
     """One line for a scan: how many rows of its batch take all steps by themselves, or why none."""
-    moving = instr.scan
-    if instr.kind != SCAN or moving.stepped:
+    if not isinstance(instr, Scan) or instr.moving.stepped:
         return []
+    moving = instr.moving
     if moving.parts is None:
         return [f"the whole batch takes each step: {moving.whole}"]
     return [f"rows of the batch take all steps by themselves, {moving.parts.part} to a thread"]

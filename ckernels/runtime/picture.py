@@ -148,7 +148,7 @@ def as_kernels(draft, info, roots):
     for k, instr in enumerate(instructions):
         name = f"{k}: {instr.name}"
         parts = [(n.op.name, note_of(n), location(n.line)) for n in instr.nodes]
-        kernel = getattr(instr, "kernel", None)
+        kernel = instr.kernel
         last = instr.nodes[-1] if instr.nodes else None
         note, line = ("", None) if last is None else (note_of(last), last.line)
         b = view.box(

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.export.routine import COPY, routine
+from ckernels.export.routine import UpdateCopy, routine
 
 from .build import GCC, STRICT, run
 
 
 def copied(f):
     """Names of the variables that are copied to at the end."""
-    return [i.name for i in routine("f", f).instructions if i.kind == COPY]
+    return [i.name for i in routine("f", f).instructions if isinstance(i, UpdateCopy)]
 
 
 def test_an_elementwise_update_is_written_in_place():
@@ -38,7 +38,7 @@ def test_nothing_is_written_before_what_may_fail():
     table, v = K.variable(np.ones((3, 2)), name="table"), K.variable(np.ones(1), name="v")
     f = K.function([i], K.gather(table, i), updates=[(w, w + 1), (v, v * 2)])
     plan = routine("f", f).instructions
-    late = [k for k, instr in enumerate(plan) if instr.kind == COPY or "add" in instr.name]
+    late = [k for k, i in enumerate(plan) if isinstance(i, UpdateCopy) or "add" in i.name]
     fails = [k for k, instr in enumerate(plan) if "take" in instr.name or "gather" in instr.name]
     assert fails and (copied(f) or min(late) > max(fails))
 

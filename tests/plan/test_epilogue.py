@@ -7,6 +7,7 @@ import pytest
 from ckernels.codegen.dims import LaunchDims, Strides
 from ckernels.codegen.ir import Kernel, Operand
 from ckernels.plan.epilogue import walks_rows
+from ckernels.plan.instructions import KernelCall
 
 ROWS, N, C = 3, 4, ("tmp", 0)
 PRODUCT = SimpleNamespace(rows=ROWS, columns=N, writes=[C])
@@ -19,7 +20,9 @@ def loop(form, count, n, runs=(), steps=((1, (), ()),), offset=0):
     kernel = Kernel(form, outer, len(runs), operands)
     dims = LaunchDims(n, (count,) if outer else (), runs, None, tuple(Strides(*s) for s in steps))
     pointers = [(C, offset), *((("in", k), 0) for k in range(1, len(steps)))]
-    return SimpleNamespace(kernel=kernel, n=count, dims=dims.words(operands), pointers=pointers)
+    return KernelCall(
+        name="loop", kernel=kernel, n=count, dims=dims.words(operands), pointers=pointers
+    )
 
 
 @pytest.mark.parametrize(

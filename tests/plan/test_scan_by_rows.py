@@ -8,7 +8,7 @@ import pytest
 import ckernels as K
 from ckernels import ops
 from ckernels.plan import scan_by_rows
-from ckernels.plan.instructions import SCAN, flatten
+from ckernels.plan.instructions import Scan, flatten
 from ckernels.runtime import stored
 
 from .test_scan import check, everything, item, leaf, numbers, scan
@@ -25,7 +25,7 @@ def small(monkeypatch):
 def parts(f):
     """The BatchParts of each loop, or None."""
     found = flatten(f.info.program.drafted("lower").instructions)
-    return [i.scan.parts for i in found if i.kind == SCAN]
+    return [i.moving.parts for i in found if isinstance(i, Scan)]
 
 
 def recurrent(batch, dtype="float32", units=24, inputs=5, **options):
@@ -54,7 +54,7 @@ def recurrent(batch, dtype="float32", units=24, inputs=5, **options):
 def why_whole(f):
     """The Reason of each loop why no part of its batch goes by itself, as a sentence or None."""
     found = flatten(f.info.program.drafted("lower").instructions)
-    return [i.scan.whole and str(i.scan.whole) for i in found if i.kind == SCAN]
+    return [i.moving.whole and str(i.moving.whole) for i in found if isinstance(i, Scan)]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

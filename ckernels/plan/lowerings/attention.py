@@ -11,7 +11,7 @@ from ...codegen.layout import collapse, contiguous_strides, fresh
 from ...graph.shapes import product
 from ...graph.sizes import estimate, greatest
 from ...ops.attention import operands_of, shape_of
-from ..instructions import NATIVE, Instruction, word_of, words
+from ..instructions import Native, word_of
 from ..records import ATTENTION, ATTENTION_GRAD, AttentionDims
 
 HAS = {"bias": 1, "mask": 2, "state": 4}
@@ -159,17 +159,15 @@ def launched(op, flops):
             none = binder.temp((1,), "uint8")
             targets = [none, none, *targets]
         scores = estimate(*read.batch, read.n, read.m)
-        instr = Instruction(
-            NATIVE,
-            node.op.name,
-            [binder.pointer(lay) for lay in (*sources, *targets)],
-            words(read.record(op, node)),
+        instr = Native(
+            name=node.op.name,
+            pointers=[binder.pointer(lay) for lay in (*sources, *targets)],
+            record=read.record(op, node),
             ns=scores * flops(estimate(read.d), estimate(read.e)) * NS_MULTIPLY,
             reads=[lay.buffer for lay in sources],
             writes=[lay.buffer for lay in targets],
             node=node,
             nodes=[node],
-            rows=0,
         )
         binder.instructions.append(instr)
         return instr

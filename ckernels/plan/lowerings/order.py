@@ -11,7 +11,6 @@ from ...codegen.lower import Launch
 from ...codegen.raw import Dims, RawKernel, block, moved, times, unravel
 from ...graph.shapes import product
 from ...graph.sizes import estimate
-from ...plan.instructions import words
 from ...plan.records import ORDER, OrderDims
 from ...schedule.cost import work
 from ..native import emit, slots
@@ -70,7 +69,7 @@ def lower(what):
             none=(0,) * OrderDims.NESTED["none"][0],
         )
         ns = estimate(product(x.shape)) * (NS_PLACES if what else NS_SORT)
-        return emit(binder, node, words(record), [source], ns, target=target)
+        return emit(binder, node, record, [source], ns, target=target)
 
     return ordered
 
@@ -98,7 +97,7 @@ def equal(binder, node):
         slots=1,
         none=(0,) * OrderDims.NESTED["none"][0],
     )
-    return emit(binder, node, words(record), [source], estimate(x.shape[0]) * NS_EQUAL)
+    return emit(binder, node, record, [source], estimate(x.shape[0]) * NS_EQUAL)
 
 
 BEFORE = {  # C: whether a stands before b, NaN last
