@@ -14,7 +14,7 @@ LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
 LIBTSAN = $(shell $(CC) -print-file-name=libtsan.so)
 
 .PHONY: help test oldest types site bridges keras3 slow stress lint demo cnn rbm keras theano libraries pytensor distributed bench golden sanitize \
-    races wheels again release everything clean build
+    races wheels again release everything clean build mutants
 .DEFAULT_GOAL := help
 
 help:
@@ -26,6 +26,8 @@ help:
 	@echo "keras3      the tests of the Keras 3 backend, in an environment of their own; SOURCE=folder of"
 	@echo "            Keras's source: Keras's own tests as well, TESTS=keras/src/layers: these of them"
 	@echo "slow        the long forms: thousands of random graphs (CASES=10000), soak tests"
+	@echo "mutants     change conditions one at a time and ask the tests: hours for 600; it goes on where it was"
+	@echo "            cut off (COUNT=60 SEED=1, MUTANTS=folders of the package, ARGS=--again: survivors)"
 	@echo "stress      the compiledir under kills, races, faults and forks; gcc, clang and zig"
 	@echo "lint        ruff, and the C runtime built with -Wall -Wextra -Werror"
 	@echo "demo        train a classifier of handwritten digits (DATA=path of an .npz: on that)"
@@ -145,6 +147,14 @@ endif
 
 slow: build
 	$(PY) -m pytest -m slow -o timeout=3600 $(ARGS)
+
+# A sample of what decides: rules, legality, properties, lowerings, sizes, checks of plans, the runtime.
+COUNT ?= 600
+SEED ?= 1
+MUTANTS ?= $(addprefix ckernels/,rewrite schedule plan graph codegen autodiff ops/properties.py src)
+mutants: build
+	$(PY) -m build_tools.mutants $(MUTANTS) --count $(COUNT) --seed $(SEED) \
+	    --results build/mutants.jsonl $(ARGS)
 
 # Short and long forms of all tests of the compiledir; with zig from PyPI beside gcc (and clang).
 STRESS = tests/stress tests/test_cli.py tests/base/test_config.py tests/compiler

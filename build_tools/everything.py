@@ -65,7 +65,7 @@ PARTS = {
 NOT_RUN = {
     "wheels": "part of release", "again": "part of release", "build": "part of all",
     "golden": "changes files, after a review", "help": "prints", "clean": "deletes",
-    "everything": "this",
+    "everything": "this", "mutants": "a question to the tests, which takes a night",
 }  # fmt: skip
 
 

@@ -1,162 +1,360 @@
-"""Mutants: one condition of a rule, a schedule or a plan is changed, and a test has to fail.
+"""Mutants: one condition of a rule, a plan or the runtime is changed, and a test has to fail.
 
-    python -m build_tools.mutants ckernels/rewrite ckernels/schedule --count 60 --seed 1
+    python -m build_tools.mutants ckernels/rewrite ckernels/src --count 60 --results out.jsonl
 
-A mutant is made while its module is imported, by this file as a plugin of pytest, so that no source
-is written. The tests of its room run until one fails. What no test sees is printed as a survivor:
-a test is missing, or the condition is not needed, or it only saves work.
+The change is written into a copy of the tree in memory, with kernels of its own: plans that the
+tree itself has stored would hide what makes them. The tests of the file's name run first, then
+those of its room, then --wider, until one fails that passes without the change. What no test sees
+is a survivor: a test is missing, or the condition is not needed, or it only saves work; of the last
+kind build_tools/equivalent.py has a list, with reasons. What --results has is not tried again while
+its file stays as it was, so a run that was cut off goes on.
 """
 
 import argparse
 import ast
-import concurrent.futures
-import importlib.abc
-import importlib.machinery
-import importlib.util
+import contextlib
+import hashlib
+import json
 import os
 import random
+import re
+import resource
+import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
+from build_tools.equivalent import EQUIVALENT
+
 ROOT = Path(__file__).resolve().parents[1]
-VARIABLE = "CKERNELS_MUTANT"  # file:number, read by the plugin
-SECONDS = 900  # what a mutant may take: one that never ends is seen
+MEMORY = 6 << 30  # bytes of address space for the tests of a mutant that never stops asking
 SWAPS = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
+    ast.Lt: ("<", "<="),
+    ast.LtE: ("<=", "<"),
+    ast.Gt: (">", ">="),
+    ast.GtE: (">=", ">"),
+    ast.Eq: ("==", "!="),
+    ast.NotEq: ("!=", "=="),
+    ast.Is: ("is", "is not"),
+    ast.IsNot: ("is not", "is"),
+    ast.In: ("in", "not in"),
+    ast.NotIn: ("not in", "in"),
 }
 QUANTIFIERS = {"all": "any", "any": "all"}
-LEAVES = (ast.Return, ast.Continue, ast.Break, ast.Raise)
+FOLDERS = {"theano": "compat/theano"}  # of the tests of a room that has another name there
+RUN_MUCH_C = ("src", "runtime", "codegen/forms", "plan/test_bands.py")
+C_SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&": "||",
+           "||": "&&"}  # fmt: skip
+C_OPERATOR = re.compile(r"(?<= )(?:[<>]=?|[=!]=|&&|\|\|)(?=\s)")
+C_NOT_MEANT = (
+    re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S),
+    re.compile(r"^[ \t]*#[ \t]*(?:include|if|elif|pragma|error)(?:.*\\\n)*.*$", re.M),
+    re.compile(r"\bfor \([^;]*;[^;]*;"),  # one step more is out of bounds: sanitizers see it
+)
 
 
 # ---- what may be changed ------------------------------------------------------------------------
 
 
-def changes(tree):
-    """[(line, what is changed, a function that changes it in `tree`)] of all functions in it."""
-    found = []
+@dataclass(frozen=True)
+class Change:
+    """Bytes `start` to `end` of a file become `text`."""
+
+    line: int
+    what: str
+    start: int
+    end: int
+    text: str
+
+    def made(self, source):
+        return source[: self.start] + self.text.encode() + source[self.end :]
+
+
+def changes(path):
+    """All changes of a file of Python or C, each once."""
+    source = path.read_bytes()
+    found = in_python(source) if path.suffix == ".py" else in_c(source.decode())
+    return list({(c.line, c.what): c for c in found}.values())
+
+
+def in_python(source):
+    """Conditions of all functions but the special ones, and names in tables."""
+    starts = [0]
+    for line in source.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    tree = ast.parse(source)
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef) and not function.name.startswith("__"):
             for node in ast.walk(function):
-                found += [(node.lineno, text, act) for text, act in changes_of(node)]
-    return list({(line, text): (line, text, act) for line, text, act in found}.values())
+                yield from of_condition(node, source, starts)
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).isupper():
+            for table in ast.walk(node.value):
+                yield from of_table(table, ast.unparse(node.targets[0]), starts)
 
 
-def changes_of(node):
-    """[(what, function that does it)] for one node of a tree."""
+def span(first, starts, last=None):
+    """(the first byte of a node, the byte behind it or behind another)."""
+    last = last or first
+    return (
+        starts[first.lineno - 1] + first.col_offset,
+        starts[last.end_lineno - 1] + last.end_col_offset,
+    )
+
+
+def of_condition(node, source, starts):
+    """The changes of one node of a tree."""
+
+    def beside(part, what, neutral):
+        start, end = span(part, starts)
+        text = f"({neutral} ({source[start:end].decode()}))"
+        return Change(node.lineno, what, start, end, text)
+
     if isinstance(node, ast.BoolOp):
-        word, neutral = ("and", True) if isinstance(node.op, ast.And) else ("or", False)
-        return [
-            (
-                f"without `{word} {ast.unparse(value)}`",
-                lambda k=k: node.values.__setitem__(k, ast.Constant(neutral)),
-            )
-            for k, value in enumerate(node.values)
-        ]
-    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in SWAPS:
-        other = SWAPS[type(node.ops[0])]()
-        text = ast.unparse(ast.Compare(node.left, [other], node.comparators))
-        return [
-            (f"`{ast.unparse(node)}` is `{text}`", lambda: node.ops.__setitem__(0, other)),
-        ]
-    if isinstance(node, ast.If) and isinstance(node.body[-1], LEAVES):
-        never = ast.copy_location(ast.Constant(False), node.test)
-        return [(f"never `if {ast.unparse(node.test)}`", lambda: setattr(node, "test", never))]
-    if isinstance(node, ast.Call) and getattr(node.func, "id", None) in QUANTIFIERS:
+        word, neutral = ("and", "True or") if isinstance(node.op, ast.And) else ("or", "False and")
+        for value in node.values:
+            yield beside(value, f"without `{word} {ast.unparse(value)}`", neutral)
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in SWAPS:
+        old, new = SWAPS[type(node.ops[0])]
+        (_, start), (end, _) = span(node.left, starts), span(node.comparators[0], starts)
+        text = re.sub(old.replace(" ", r"\s+"), new, source[start:end].decode(), count=1)
+        left, right = ast.unparse(node.left), ast.unparse(node.comparators[0])
+        what = f"`{ast.unparse(node)}` is `{left} {new} {right}`"
+        yield Change(node.lineno, what, start, end, text)
+    elif isinstance(node, ast.If):
+        yield beside(node.test, f"never `if {ast.unparse(node.test)}`", "False and")
+    elif isinstance(node, ast.Call) and getattr(node.func, "id", None) in QUANTIFIERS:
         other = QUANTIFIERS[node.func.id]
-        text = ast.unparse(node)[:60]
-        return [(f"{other} for `{text}`", lambda: setattr(node.func, "id", other))]
-    return []
+        what = f"{other} for `{ast.unparse(node)[:60]}`"
+        yield Change(node.lineno, what, *span(node.func, starts), other)
 
 
-def mutated(path, number):
-    """(the tree of a file with change `number`, its line, what was changed)."""
-    tree = ast.parse(path.read_text())
-    line, text, act = changes(tree)[number]
-    act()
-    return tree, line, text
+def of_table(node, table, starts):
+    """The changes that leave one name out of a table: an element or a key."""
+    if isinstance(node, ast.Tuple):
+        entries, nothing = [(e, e) for e in node.elts], "*()"
+    elif isinstance(node, ast.Dict):
+        entries, nothing = list(zip(node.keys, node.values)), "**{}"
+    else:
+        return
+    for first, last in entries:
+        name = isinstance(first, ast.Constant) and type(first.value) is str
+        if name and first.lineno == last.end_lineno:
+            what = f"{table} without `{first.value}`"
+            yield Change(first.lineno, what, *span(first, starts, last), nothing)
 
 
-# ---- the plugin ---------------------------------------------------------------------------------
+def in_c(source):
+    """Comparisons and conditions of C, but not of its preprocessor, nor the ends of loops."""
+    plain = source
+    for pattern in C_NOT_MEANT:
+        plain = pattern.sub(lambda m: re.sub(r"[^\n]", "_", m[0]), plain)
+    lines = source.splitlines()
+
+    def change(what, start, end, text):
+        line, column = source.count("\n", 0, start), start - source.rfind("\n", 0, start) - 1
+        what = f"{what} in `{lines[line].strip()}`, column {column}"
+        start, end = (len(source[:k].encode()) for k in (start, end))
+        return Change(line + 1, what, start, end, text)
+
+    for found in C_OPERATOR.finditer(plain):
+        new = C_SWAPS[found[0]]
+        yield change(f"`{new}` for `{found[0]}`", *found.span(), new)
+    for found in re.finditer(r"\bif \(", plain):
+        start, end = found.end(), closing(plain, found.end())
+        yield change("never `if`", start, end, f"0 && ({source[start:end]})")
 
 
-class Loader(importlib.machinery.SourceFileLoader):
-    """Loads one module with its change."""
-
-    def get_code(self, fullname):
-        tree = mutated(Path(self.path), self.number)[0]
-        return compile(ast.fix_missing_locations(tree), self.path, "exec")
-
-
-class Finder(importlib.abc.MetaPathFinder):
-    """Finds the module that is changed, and no other."""
-
-    def __init__(self, path, number):
-        self.path, self.number = path, number
-        parts = path.relative_to(ROOT).with_suffix("").parts
-        self.name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-    def find_spec(self, name, path=None, target=None):
-        if name != self.name:
-            return None
-        loader = Loader(name, str(self.path))
-        loader.number = self.number
-        return importlib.util.spec_from_file_location(name, self.path, loader=loader)
+def closing(text, at):
+    """Where the parenthesis that is open at `at` closes."""
+    depth = 1
+    while depth:
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        at += 1
+    return at - 1
 
 
-def install():
-    """Have the module that the environment names changed when it is imported."""
-    file, _, number = os.environ[VARIABLE].rpartition(":")
-    sys.meta_path.insert(0, Finder(ROOT / file, int(number)))
+def sample(paths, count, seed):
+    """`count` pairs (file, change) of all below `paths`, the same for the same seed."""
+    found = [p.rglob("*.*") if p.is_dir() else [p] for p in paths]
+    files = sorted(f for some in found for f in some if f.suffix in (".py", ".c", ".h"))
+    every = [(f, change) for f in files for change in changes(f)]
+    chosen = random.Random(seed).sample(range(len(every)), min(count, len(every)))
+    return [every[k] for k in sorted(chosen)]
+
+
+# ---- the copy -----------------------------------------------------------------------------------
+
+
+class Copy:
+    """The tree, with kernels of its own, in a folder in which one mutant stands at a time."""
+
+    def __init__(self, folder, seconds):
+        self.tree, self.kernels, self.seconds = folder / "tree", folder / "kernels", seconds
+        self.kernels.mkdir(exist_ok=True)
+        self.sound, self.unsound = set(), []
+        tracked = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        names = subprocess.run(tracked, cwd=ROOT, capture_output=True, check=True).stdout.decode()
+        built = [p for name in ("ckernels/**/_runtime*.so", "ckernels/compiler/_loader.py",
+                                "build/temp*/**/*.o") for p in ROOT.glob(name)]  # fmt: skip
+        for path in (*(ROOT / n for n in names.split("\0") if n), *built):
+            if path.is_file():
+                target = self.tree / path.relative_to(ROOT)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(path, target)
+
+    @contextlib.contextmanager
+    def mutant(self, path, change):
+        """The copy has a change, the runtime is built with it."""
+        target = self.tree / path.relative_to(ROOT)
+        source, before = target.read_bytes(), target.stat()
+        started = time.time()
+        target.write_bytes(change.made(source))
+        os.utime(target, (started + 1, started + 1))  # bytecode is told apart by whole seconds
+        runtimes = [] if path.suffix == ".py" else list(self.tree.glob("ckernels/_runtime*.so"))
+        kept = [(p, p.read_bytes(), p.stat()) for p in runtimes]
+        try:
+            if runtimes:
+                self.build()
+            yield
+        finally:
+            target.write_bytes(source)
+            if runtimes:  # objects are newer than the source was: they are built again next time
+                for p, content, times in kept:
+                    p.write_bytes(content)
+                    os.utime(p, ns=(times.st_atime_ns, times.st_mtime_ns))
+            else:
+                os.utime(target, ns=(before.st_atime_ns, before.st_mtime_ns))
+            for plan in self.kernels.rglob("*.plan"):
+                if plan.stat().st_mtime >= started:
+                    plan.unlink()  # of the mutant
+
+    def build(self):
+        command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+        env = {**os.environ, "CKERNELS_REQUIRE_RUNTIME": "1"}
+        done = subprocess.run(command, cwd=self.tree, env=env, capture_output=True, text=True)
+        if done.returncode:
+            raise NotC(done.stderr)
+
+    def failing(self, tests):
+        """The first of `tests` that fails, None if there is none."""
+        command = [
+            *(sys.executable, "-m", "pytest", "-v", "-x", "--tb=no", "-p", "no:cacheprovider"),
+            *("-o", "timeout_method=thread", "--timeout", str(self.seconds)),
+            *(f"--deselect={name}" for name in self.unsound),
+            *tests,
+        ]
+        env = {
+            **os.environ,
+            "PYTHONPATH": str(self.tree),
+            "CKERNELS_TESTS_KERNELS": str(self.kernels),
+        }
+        env.pop("PYTHONDONTWRITEBYTECODE", None)
+        with tempfile.TemporaryFile("w+") as said:
+            run = subprocess.Popen(
+                command, cwd=self.tree, env=env, stdout=said, stderr=subprocess.STDOUT,
+                start_new_session=True, preexec_fn=limited,
+            )  # fmt: skip
+            try:
+                code = run.wait()
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(run.pid, signal.SIGKILL)  # and what its tests have started
+            said.seek(0)
+            return None if code in (0, 5) else first_failure(said.read())  # 5: all are deselected
+
+    def holds(self, test):
+        """Whether a test passes in the tree as it is, or a list of files can be imported."""
+        if isinstance(test, list):
+            if self.failing(["--collect-only", *test]) is not None:
+                raise SystemExit(f"without any change these cannot be imported: {' '.join(test)}")
+        elif test not in self.sound:
+            if self.failing([test]) is not None:
+                self.unsound.append(test)
+                return False
+            self.sound.add(test)
+        return True
+
+
+class NotC(Exception):
+    """The compiler refuses a mutant."""
+
+
+def limited():
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def first_failure(said):
+    """The test that failed, or that ran when all ended, in what `pytest -v` said."""
+    last = "nothing can be imported"
+    for line in said.splitlines():
+        found = re.match(r"(tests/\S+::.*?)(?: (PASSED|SKIPPED|XFAIL|FAILED|ERROR)\b.*)?$", line)
+        if found:
+            last = found[1].strip()
+            if found[2] in ("FAILED", "ERROR"):
+                break
+    return last
 
 
 # ---- the command --------------------------------------------------------------------------------
 
 
-def tests_of(path):
-    """The test files of a module: those of its name, then the others of its room."""
-    room = path.relative_to(ROOT / "ckernels").parts[0]
-    every = sorted((ROOT / "tests" / room).rglob("test_*.py"))
-    own = [p for p in every if p.stem.startswith(f"test_{path.stem}")]
-    return [str(p) for p in (*own, *(p for p in every if p not in own))]
+def tests_of(path, wider=()):
+    """Groups of test files of a file: those of its name, the others of its room, the wider ones."""
+    tests = ROOT / "tests"
+    room, *below = path.relative_to(ROOT / "ckernels").parts
+    rooms = [tests / FOLDERS.get(room, room)]
+    if room == "src":
+        rooms = [tests / "src" / below[0], *(tests / r for r in RUN_MUCH_C)]
+    groups, seen = [], set()
+    every = [[f for r in some for f in sorted([r] if r.suffix else r.rglob("test_*.py"))]
+             for some in (rooms, [tests / w for w in wider])]  # fmt: skip
+    own = [f for f in every[0] if f.stem.startswith(f"test_{path.stem}")]
+    for group in (own, *every):
+        new = [f for f in group if not (f in seen or seen.add(f))]
+        groups.append(new)
+    return groups
 
 
-def fate(path, number, tests=None):
-    """What a mutant comes to: the first test that fails, or None if it survives."""
-    file = path.relative_to(ROOT).as_posix()
-    command = [
-        *(sys.executable, "-m", "pytest", "-q", "-x", "--tb=no", "-p", "no:cacheprovider"),
-        *("-p", "build_tools.mutants", *(tests or tests_of(path))),
-    ]
-    env = {**os.environ, VARIABLE: f"{file}:{number}"}
-    try:
-        done = subprocess.run(
-            command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=SECONDS
-        )
-    except subprocess.TimeoutExpired:
-        return "it does not end"
-    if done.returncode == 0:
-        return None
-    if done.returncode > 2:  # of pytest itself: no tests, bad options
-        raise SystemExit(done.stdout + done.stderr)
-    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return failed[0].partition(" - ")[0] if failed else "nothing can be imported, or it crashes"
+def tried(copy, path, change, wider, kills):
+    """The first test that sees a change, the files that saw most first; None if none does."""
+    for group in tests_of(path, wider):
+        names = [f.relative_to(ROOT).as_posix() for f in group]
+        names.sort(key=lambda name: -kills[name])
+        while names:
+            try:
+                with copy.mutant(path, change):
+                    end = copy.failing(names)
+            except NotC:
+                return "it does not compile"
+            if end is None:
+                break
+            if copy.holds(end if "::" in end else names):
+                kills[end.partition("::")[0]] += 1
+                return end
+    return None
 
 
-def sample(paths, count, seed):
-    """`count` pairs (file, number) of all changes below `paths`, the same for the same seed."""
-    files = sorted(f for p in paths for f in ([p] if p.suffix else p.rglob("*.py")))
-    every = [(f, k) for f in files for k in range(len(changes(ast.parse(f.read_text()))))]
-    return sorted(random.Random(seed).sample(every, min(count, len(every))))
+def known(results):
+    """{key of a change: its line} in a file of results."""
+    lines = results.read_text().splitlines() if results and results.exists() else []
+    return {row["key"]: row for row in map(json.loads, lines)}
+
+
+def key_of(path, change):
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    return f"{path.relative_to(ROOT).as_posix()} {digest} {change.start} {change.what}"
+
+
+def reason(path, change):
+    """Why a change decides nothing, if it stands in the list."""
+    return EQUIVALENT.get(path.relative_to(ROOT).as_posix(), {}).get(change.what)
 
 
 def main(arguments=None):
@@ -165,25 +363,54 @@ def main(arguments=None):
     parser.add_argument("paths", nargs="+", type=Path, help="files or folders of the package")
     parser.add_argument("--count", type=int, default=60, help="how many mutants")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seconds", type=int, default=100, help="that a test may take")
+    parser.add_argument("--results", type=Path, help="file of results, one a line, to go on from")
+    parser.add_argument("--again", action="store_true", help="try what survived in --results again")
+    parser.add_argument("--wider", nargs="*", default=(), help="folders of tests/ to ask last")
+    parser.add_argument("--copy", type=Path, help="folder of the copy, which is kept")
     parser.add_argument("--least", type=float, default=0.0, help="per cent that must be seen")
-    parser.add_argument("--tests", nargs="*", help="test files, in place of those of the room")
     asked = parser.parse_args(arguments)
     chosen = sample([p.resolve() for p in asked.paths], asked.count, asked.seed)
-    with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
-        found = [(f, k, pool.submit(fate, f, k, asked.tests)) for f, k in chosen]
-        seen = 0
-        for path, number, future in found:
-            _, line, text = mutated(path, number)
-            end, seen = future.result(), seen + (future.result() is not None)
-            where = f"{path.relative_to(ROOT)}:{line} {text}"
+    before, kills, ends = known(asked.results), Counter(), []
+    memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
+    folder = asked.copy or Path(tempfile.mkdtemp(prefix="ckernels-mutants-", dir=memory))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        copy = Copy(folder, asked.seconds)
+        for path, change in chosen:
+            if reason(path, change):
+                continue
+            key, where = (
+                key_of(path, change),
+                f"{path.relative_to(ROOT)}:{change.line} {change.what}",
+            )
+            if key not in before or (asked.again and before[key]["end"] is None):
+                started = time.time()
+                end = tried(copy, path, change, asked.wider, kills)
+                row = {"key": key, "end": end, "seconds": round(time.time() - started)}
+                before[key] = row
+                if asked.results:
+                    with open(asked.results, "a") as file:
+                        file.write(json.dumps(row) + "\n")
+            end = before[key]["end"]
+            ends.append((path.relative_to(ROOT / "ckernels").parts[0], end))
             print(f"{where}: {end}" if end else f"SURVIVES {where}", flush=True)
-    share = 100 * seen / max(1, len(found))
-    print(f"{seen} of {len(found)} mutants are seen by tests ({share:.0f} %)")
-    return int(share < asked.least)
+    finally:
+        if not asked.copy:
+            shutil.rmtree(folder)
+    return said(ends, len(chosen) - len(ends), asked.least)
+
+
+def said(ends, equivalent, least):
+    """Print the figures; 1 where too few were seen."""
+    rooms, seen = Counter(room for room, _ in ends), Counter(room for room, end in ends if end)
+    for room, count in sorted(rooms.items()):
+        print(f"{room}: {seen[room]} of {count}")
+    share = 100 * seen.total() / max(1, len(ends))
+    print(f"{seen.total()} of {len(ends)} mutants are seen by tests ({share:.0f} %); "
+          f"{equivalent} are on the list of those that decide nothing")  # fmt: skip
+    return int(share < least)
 
 
 if __name__ == "__main__":
     sys.exit(main())
-elif VARIABLE in os.environ:
-    install()

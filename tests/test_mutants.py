@@ -1,75 +1,183 @@
 """build_tools/mutants.py: what is changed, and that a test sees it or does not."""
 
 import ast
-import textwrap
+import json
 
 import pytest
 
 from build_tools import mutants
+from build_tools.equivalent import EQUIVALENT
 
 SOURCE = """
+NAMES = {"a": ("exp", "log"), "b": 1}
+
 def rule(node):
-    if node.a and not node.b or all(x > 2 for x in node.c):
+    if node.a and not (node.b or
+                       node.c):
         return None
-    return node.a == 1
+    return node.a == 1 and all(x > 2 for x in node.c) or node . é  not  in node.d
 
 def __repr__(self):
     return self.a == 1
 """
+PYTHON = [
+    (2, "NAMES without `a`"),
+    (2, "NAMES without `b`"),
+    (2, "NAMES without `exp`"),
+    (2, "NAMES without `log`"),
+    (5, "never `if node.a and (not (node.b or node.c))`"),
+    (5, "without `and node.a`"),
+    (5, "without `and not (node.b or node.c)`"),
+    (5, "without `or node.b`"),
+    (5, "without `or node.c`"),
+    (8, "`node.a == 1` is `node.a != 1`"),
+    (8, "`node.é not in node.d` is `node.é in node.d`"),
+    (8, "`x > 2` is `x >= 2`"),
+    (8, "any for `all((x > 2 for x in node.c))`"),
+    (8, "without `and all((x > 2 for x in node.c))`"),
+    (8, "without `and node.a == 1`"),
+    (8, "without `or node.a == 1 and all((x > 2 for x in node.c))`"),
+    (8, "without `or node.é not in node.d`"),
+]
+C = r"""
+#if A && B
+/* a < b */
+static int f(int a, int b) {
+    const char *s = "a == b";
+    for (int i = 0; i < a; i++)
+        if (a->b >= (b << 1) &&
+            b)
+            return s[0] != '<';
+    return b <= 1;
+}
+"""
 
 
-def made(number):
-    tree = ast.parse(SOURCE)
-    mutants.changes(tree)[number][2]()
-    return ast.unparse(tree)
+@pytest.fixture
+def rules(tmp_path):
+    path = tmp_path / "rules.py"
+    path.write_text(SOURCE)
+    return path
 
 
-def test_each_condition_is_changed_once():
-    found = [(line, text) for line, text, _ in mutants.changes(ast.parse(SOURCE))]
-    assert sorted(found) == [
-        (3, "`x > 2` is `x >= 2`"),
-        (3, "any for `all((x > 2 for x in node.c))`"),
-        (3, "never `if node.a and (not node.b) or all((x > 2 for x in node.c))`"),
-        (3, "without `and node.a`"),
-        (3, "without `and not node.b`"),
-        (3, "without `or all((x > 2 for x in node.c))`"),
-        (3, "without `or node.a and (not node.b)`"),
-        (5, "`node.a == 1` is `node.a != 1`"),
+def test_each_condition_of_python_is_changed_once(rules):
+    found = mutants.changes(rules)
+    assert sorted((c.line, c.what) for c in found) == PYTHON
+    source = rules.read_bytes()
+    trees = {ast.unparse(ast.parse(c.made(source))) for c in found} | {
+        ast.unparse(ast.parse(source))
+    }
+    assert len(trees) == len(PYTHON) + 1
+    assert {c.made(source).count(b"\n") for c in found} == {source.count(b"\n")}
+
+
+def test_what_a_change_of_python_means(rules):
+    """The changed conditions, run, beside those written by hand."""
+    made = {c.what: c.made(rules.read_bytes()) for c in mutants.changes(rules)}
+    node = type("Node", (), {"a": 2, "b": 0, "c": [2, 3], "d": [], "é": 1})()
+    for what, value in (
+        ("`node.a == 1` is `node.a != 1`", False or True),
+        ("`node.é not in node.d` is `node.é in node.d`", False),
+        ("without `or node.é not in node.d`", False),
+        ("never `if node.a and (not (node.b or node.c))`", True),
+        ("without `or node.c`", None),
+    ):
+        names = {}
+        exec(made[what], names)
+        assert names["rule"](node) == value, what
+
+
+def test_each_condition_of_c_is_changed_once(tmp_path):
+    path = tmp_path / "f.c"
+    path.write_text(C)
+    found = mutants.changes(path)
+    lines = [(c.line, C.encode()[c.start : c.end].decode(), c.text) for c in found]
+    assert sorted(lines) == [
+        (7, "&&", "||"),
+        (7, ">=", ">"),
+        (7, "a->b >= (b << 1) &&\n            b", "0 && (a->b >= (b << 1) &&\n            b)"),
+        (9, "!=", "=="),
+        (10, "<=", "<"),
     ]
-    assert len({made(k) for k in range(8)} | {ast.unparse(ast.parse(SOURCE))}) == 9
-    for k in range(8):
-        tree = ast.parse(SOURCE)
-        mutants.changes(tree)[k][2]()
-        compile(ast.fix_missing_locations(tree), "rules.py", "exec")  # a program, whatever it does
 
 
-def test_a_sample_is_that_of_its_seed(tmp_path):
-    (tmp_path / "rules.py").write_text(SOURCE)
-    one, two = (mutants.sample([tmp_path], 3, seed) for seed in (1, 1))
+def test_a_sample_is_that_of_its_seed(rules):
+    one, two = (mutants.sample([rules.parent], 3, seed) for seed in (1, 1))
     assert one == two and len(one) == len(set(one)) == 3
-    assert len(mutants.sample([tmp_path], 99, 0)) == 8
+    assert len(mutants.sample([rules.parent], 99, 0)) == len(PYTHON)
 
 
-@pytest.mark.parametrize(
-    "checks, seen", [("spread((3, 1), (3, 4), (1, 1)) == (3, 4)", True), ("spread", False)]
-)
-def test_a_test_that_sees_a_change_fails(tmp_path, checks, seen):
-    """`broadcast` of shapes without one of its conditions, under a test that asks and one that
-    does not."""
-    path = mutants.ROOT / "ckernels" / "graph" / "shapes.py"
-    found = mutants.changes(ast.parse(path.read_text()))
-    number = next(k for k, (_, text, _) in enumerate(found) if text.startswith("`len(known) > 1`"))
-    test = tmp_path / "test_one.py"
-    test.write_text(
-        textwrap.dedent(f"""
-        from ckernels.graph.shapes import broadcast
-        from pathlib import Path
+def test_the_test_that_failed_is_found():
+    said = """tests/a.py::test_one[x y] PASSED   [ 10%]
+tests/a.py::test_two SKIPPED (needs that) [ 20%]
+tests/a.py::test_three[a-b c] FAILED [ 30%]
+FAILED tests/a.py::test_three[a-b c] - AssertionError
+"""
+    assert mutants.first_failure(said) == "tests/a.py::test_three[a-b c]"
+    crashed = "tests/a.py::test_one PASSED [ 1%]\ntests/a.py::test_two[1] \nFatal Python error"
+    assert mutants.first_failure(crashed) == "tests/a.py::test_two[1]"
+    assert mutants.first_failure("ImportError") == "nothing can be imported"
 
-        def spread(*shapes):
-            return broadcast("add", *shapes)
 
-        def test_it():
-            assert {checks}
-        """)
-    )
-    assert (mutants.fate(path, number, [str(test)]) is not None) == seen
+def test_the_tests_of_a_file_come_first():
+    own, room, wider = mutants.tests_of(mutants.ROOT / "ckernels/plan/stores.py", ["ops"])
+    names = [
+        [p.relative_to(mutants.ROOT / "tests").as_posix() for p in g] for g in (own, room, wider)
+    ]
+    assert names[0] == ["plan/test_stores.py"] and "ops/test_pool.py" in names[2]
+    assert "plan/test_memory.py" in names[1] and not set(names[0]) & set(names[1])
+    own, room, _ = mutants.tests_of(mutants.ROOT / "ckernels/src/image/pool.c")
+    assert [p.name for p in own] == ["test_pool.py"] and "test_executor.py" in {
+        p.name for p in room
+    }
+
+
+def test_the_list_of_those_that_decide_nothing_names_changes():
+    for file, whats in EQUIVALENT.items():
+        there = {c.what for c in mutants.changes(mutants.ROOT / file)}
+        assert set(whats) <= there, (file, set(whats) - there)
+        assert all(reason.endswith(".") for reason in whats.values())
+
+
+def made_tree(folder):
+    """A project of one module, with a test that sees its first condition and not its second."""
+    for path, text in {
+        "ckernels/room/rules.py": (
+            "def f(x):\n    return x == 1\n\ndef g(x):\n    if x:\n        return 1\n"
+        ),
+        "tests/room/test_rules.py": (
+            "from ckernels.room.rules import f\n\ndef test_f():\n    assert f(1)\n"
+            "\ndef test_that_fails():\n    assert False\n"
+        ),
+        "ckernels/__init__.py": "",
+        "ckernels/room/__init__.py": "",
+    }.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return folder / "ckernels/room/rules.py"
+
+
+def test_a_run(tmp_path, monkeypatch, capsys):
+    """Survivors are told from others, a test that fails anyway sees nothing, results are kept, and
+    the tree stays as it is."""
+    root = tmp_path / "root"
+    path = made_tree(root)
+    git = mutants.subprocess.run
+    git(["git", "init", "-q"], cwd=root, check=True)
+    before = path.read_text()
+    monkeypatch.setattr(mutants, "ROOT", root)
+    asked = [str(path), "--count", "9", "--results", str(tmp_path / "out")]
+    assert mutants.main([*asked, "--least", "60"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    by_test = "ckernels/room/rules.py:2 {}: tests/room/test_rules.py::test_f"
+    assert lines == [
+        by_test.format("`x == 1` is `x != 1`"),
+        "SURVIVES ckernels/room/rules.py:5 never `if x`",
+        "room: 1 of 2",
+        "1 of 2 mutants are seen by tests (50 %); 0 are on the list of those that decide nothing",
+    ]
+    assert path.read_text() == before
+    rows = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
+    assert [row["end"] for row in rows] == ["tests/room/test_rules.py::test_f", None]
+    monkeypatch.setattr(mutants, "tried", None)
+    assert mutants.main(asked) == 0  # all are known

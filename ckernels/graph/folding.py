@@ -30,8 +30,6 @@ def fold(node):
         or node.op.name in EFFECTS
     ):
         return node
-    if node.op.oracle is None:
-        return node
     if any(i.op.name != "constant" for i in node.inputs):
         # users compute sizes in int32, as K.shape gives them
         wanted = node.op.name == "cast" and node.inputs[0].dtype == "int32"
