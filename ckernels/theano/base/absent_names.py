@@ -20,7 +20,7 @@ tensor.opt_uncanonicalize version
 NAMES = {
     "modules": """
         disable_log_handler has_handlers logging_default_formatter logging_default_handler
-        opt pathparse rpath test theano_logger toolbox utils""",
+        opt pathparse rpath theano_logger toolbox utils""",
     "modules.compat": """
         DefaultOrderedDict decode_iter decode_with get_unbound_function ifilter
         maybe_add_to_os_environ_pathlist""",
@@ -120,7 +120,7 @@ NAMES = {
         DefaultPrinter Function FunctionPrinter IgnorePrinter LeafPrinter Op OperatorPrinter
         PPrinter PatternPrinter PrinterState SharedVariable VALID_ASSOC config debugmode
         default_colorCodes default_printer gof greek leaf_printer position_independent_str
-        pydot_imported pydot_imported_msg special use_ascii""",
+        special use_ascii""",
     "tensor.raise_op": """
         Raise gof""",
     "modules.sandbox": """
@@ -166,20 +166,20 @@ NAMES = {
         AdvancedBooleanIncSubtensor AdvancedBooleanIndexingError AdvancedIndexingError
         BaseAdvancedIncSubtensor BaseAdvancedSubtensor ComplexError Default DisconnectedType
         IntegerDivisionError LoadFromDisk MPIRecv MPIRecvWait MPISend MPISendWait MakeSlice
-        MethodNotDefined Nonzero ParamsType ShapeError SliceConstant SliceType SubtensorPrinter
-        adv_index_broadcastable_pattern advanced_boolean_inc_subtensor
+        MethodNotDefined Nonzero ParamsType ShapeError SliceConstant SliceType
+        SubtensorPrinter adv_index_broadcastable_pattern advanced_boolean_inc_subtensor
         advanced_boolean_set_subtensor advanced_boolean_subtensor advanced_set_subtensor
         alloc_validate_shape as_index_variable as_int_none_variable blas_c blas_headers
-        blas_scipy check_advanced_indexing_dimensions check_and_reject_bool check_equal_numpy
-        comm complex_types constant_cache constructor elemwise_cgen equal_slices float16_atol
-        float16_rtol float32_atol float32_rtol float64_atol float64_rtol float_types fourier
-        gammainc gammaincc gammal gammau get_idx_list get_scalar_constant_value_elemwises
-        grad_not_implemented grad_undefined hash_from_code hash_from_ndarray hashtype inc_code
-        int32 int32_t int_types irecv isend key_to_cmp make_constant make_slice
-        min_informative_str mpi_cmps mpi_enabled mpi_keys mpi_send_wait_cmp mpi_send_wait_key
-        mpi_tag_cmp mpi_tag_key numpy_diagonal_return_view numpy_scalar opt_uncanonicalize
-        pprint python_all python_any python_complex recv register_transfer send setdefault
-        shape_of_variables slicetype sparse_module_ref transfer""",
+        blas_scipy check_advanced_indexing_dimensions check_and_reject_bool
+        check_equal_numpy comm complex_types constant_cache constructor elemwise_cgen
+        equal_slices float_types fourier gammainc gammaincc gammal gammau get_idx_list
+        get_scalar_constant_value_elemwises grad_not_implemented grad_undefined
+        hash_from_code hashtype inc_code int32 int32_t int_types irecv isend key_to_cmp
+        make_constant make_slice min_informative_str mpi_cmps mpi_enabled mpi_keys
+        mpi_send_wait_cmp mpi_send_wait_key mpi_tag_cmp mpi_tag_key
+        numpy_diagonal_return_view numpy_scalar opt_uncanonicalize pprint python_all
+        python_any python_complex recv register_transfer send setdefault slicetype
+        sparse_module_ref transfer""",
     "handles.constants": """
         Apply DisconnectedType Generic MakeSlice Op SliceConstant SliceType Type
         as_int_none_variable hashtype make_slice slicetype""",
@@ -259,39 +259,37 @@ NAMES = {
     "tensor.nnet.neighbours": """
         Apply EnumList Images2Neibs Op grad_not_implemented grad_undefined""",
     "rewrites.tensor_opt": """
-        ALL_REDUCE AdvancedIncSubtensor AdvancedIncSubtensor1 AdvancedSubtensor1 Alloc Canonizer
+        ALL_REDUCE AdvancedIncSubtensor AdvancedIncSubtensor1 AdvancedSubtensor1 Alloc
         DimShuffle DisconnectedType Elemwise FusionOptimizer IncSubtensor
         InplaceElemwiseOptimizer MakeVectorPrinter MethodNotDefined Reshape Shape ShapeError
-        ShapeFeature ShapeOptimizer Subtensor TopKOp UnShapeOptimizer add_calculate
-        add_canonizer advanced_inc_subtensor1 advanced_subtensor advanced_subtensor1
+        ShapeFeature ShapeOptimizer Subtensor TopKOp UnShapeOptimizer
+        advanced_inc_subtensor1 advanced_subtensor advanced_subtensor1
         apply_local_dimshuffle_lift apply_rebroadcast_opt attempt_distribution basic
         broadcast_like check_for_x_over_absX constant_folding distribute_greedy
         elemwise_max_input_fct encompasses_broadcastable extract_constant fuse_seqopt
-        get_clients get_clients2 get_idx_list gof graph
-        inplace_elemwise_optimizer is_an_upcast is_dimshuffle_useless is_inverse_pair
-        local_0_dot_x local_IncSubtensor_serialize local_abs_lift local_abs_merge
-        local_add_canonizer local_add_mul_fusion local_add_specialize
-        local_adv_sub1_adv_inc_sub1 local_alloc_empty_to_zeros local_alloc_unary
-        local_canonicalize_alloc local_cast_cast local_dimshuffle_lift local_div_switch_sink
-        local_div_to_inv local_elemwise_alloc local_elemwise_alloc_op local_elemwise_fusion
-        local_elemwise_fusion_op local_elemwise_sub_zeros local_erf_minus_one
-        local_erf_neg_minus_one local_erf_neg_minus_one2 local_expm1 local_fill_sink
-        local_fill_to_alloc local_flatten_lift local_func_inv local_grad_log_erfc_neg
-        local_greedy_distributor local_incsubtensor_of_zeros
+        get_clients get_clients2 get_idx_list gof graph inplace_elemwise_optimizer
+        is_an_upcast is_dimshuffle_useless is_inverse_pair local_0_dot_x
+        local_IncSubtensor_serialize local_abs_lift local_abs_merge local_add_mul_fusion
+        local_add_specialize local_adv_sub1_adv_inc_sub1 local_alloc_empty_to_zeros
+        local_alloc_unary local_canonicalize_alloc local_cast_cast local_dimshuffle_lift
+        local_div_switch_sink local_div_to_inv local_elemwise_alloc local_elemwise_alloc_op
+        local_elemwise_fusion local_elemwise_fusion_op local_elemwise_sub_zeros
+        local_erf_minus_one local_erf_neg_minus_one local_erf_neg_minus_one2 local_expm1
+        local_fill_sink local_fill_to_alloc local_flatten_lift local_func_inv
+        local_grad_log_erfc_neg local_greedy_distributor local_incsubtensor_of_zeros
         local_incsubtensor_of_zeros_to_setsubtensor local_inplace_incsubtensor1
         local_inplace_setsubtensor local_intdiv_by_one local_inv_canon local_join_1
         local_join_empty local_join_make_vector local_lift_transpose_through_dot local_log1p
         local_log_add local_log_erfc local_log_sum_exp local_merge_alloc
-        local_merge_switch_same_cond local_mul_canonizer local_mul_specialize
-        local_mul_switch_sink local_mul_to_sqr local_mul_zero local_neg_div_neg
-        local_neg_neg local_neg_to_mul local_one_add_neg_erfc local_one_minus_erf
-        local_one_minus_erf2 local_one_minus_erfc local_one_minus_erfc2
-        local_one_minus_erfc3 local_one_plus_erf local_one_plus_neg_erf local_op_of_op
-        local_opt_alloc local_pow_canonicalize local_pow_specialize
-        local_pow_specialize_device local_rebroadcast_lift local_reduce_broadcastable
-        local_reduce_join local_remove_all_assert local_remove_useless_assert
-        local_reshape_chain local_reshape_lift local_reshape_to_dimshuffle
-        local_scalar_tensor_scalar local_set_to_inc_subtensor
+        local_merge_switch_same_cond local_mul_specialize local_mul_switch_sink
+        local_mul_to_sqr local_mul_zero local_neg_div_neg local_neg_neg local_neg_to_mul
+        local_one_add_neg_erfc local_one_minus_erf local_one_minus_erf2 local_one_minus_erfc
+        local_one_minus_erfc2 local_one_minus_erfc3 local_one_plus_erf
+        local_one_plus_neg_erf local_op_of_op local_opt_alloc local_pow_canonicalize
+        local_pow_specialize local_pow_specialize_device local_rebroadcast_lift
+        local_reduce_broadcastable local_reduce_join local_remove_all_assert
+        local_remove_useless_assert local_reshape_chain local_reshape_lift
+        local_reshape_to_dimshuffle local_scalar_tensor_scalar local_set_to_inc_subtensor
         local_setsubtensor_of_constants local_shape_to_shape_i local_subtensor_inc_subtensor
         local_subtensor_lift local_subtensor_make_vector local_subtensor_merge
         local_subtensor_of_alloc local_subtensor_of_dot
@@ -300,12 +298,13 @@ NAMES = {
         local_tensor_scalar_tensor local_track_shape_i local_upcast_elemwise_constant_inputs
         local_useless_alloc local_useless_composite local_useless_dimshuffle_in_reshape
         local_useless_elemwise local_useless_elemwise_comparison local_useless_fill
-        local_useless_inc_subtensor local_useless_inc_subtensor_alloc local_useless_rebroadcast
-        local_useless_reduce local_useless_reshape local_useless_slice local_useless_split
-        local_useless_subtensor local_useless_switch local_useless_tile local_useless_topk
-        local_view_op local_zero_div make_constant merge_broadcastables merge_two_slices
-        mul_calculate mul_canonizer opt scalar scalarconsts_rest toolbox topo_constant_folding
-        values_eq_approx_remove_inf values_eq_approx_remove_inf_nan values_eq_approx_remove_nan""",
+        local_useless_inc_subtensor local_useless_inc_subtensor_alloc
+        local_useless_rebroadcast local_useless_reduce local_useless_reshape
+        local_useless_slice local_useless_split local_useless_subtensor local_useless_switch
+        local_useless_tile local_useless_topk local_view_op local_zero_div make_constant
+        merge_broadcastables merge_two_slices opt scalar scalarconsts_rest toolbox
+        topo_constant_folding values_eq_approx_remove_inf values_eq_approx_remove_inf_nan
+        values_eq_approx_remove_nan""",
     "tensor.products": """
         Apply Dot22 Dot22Scalar EquilibriumOptimizer FunctionPrinter Gemm GemmOptimizer
         GemmRelated Gemv Ger InconsistencyError Op Optimizer ParamsType

@@ -12,7 +12,7 @@ ROOT = __package__.rpartition(".")[0]
 VERSION = "1.0.5"
 PLACES = {     # a module of Theano: the file that has its names, below ckernels.theano
     "": "modules", "gpuarray": "modules.gpuarray", "gof.compilelock": "modules.compilelock",
-    "tensor.io": "tensor.io", "d3viz.formatting": "compile.pictures",
+    "tensor.io": "tensor.io", "d3viz.formatting": "compile.formatting",
     "compat": "modules.compat", "compile": "modules.compile",
     "compile.builders": "gradient.builders", "compile.debugmode": "compile.mode",
     "compile.function": "compile.function", "compile.function_module": "compile.maker",
@@ -61,7 +61,7 @@ PLACES = {     # a module of Theano: the file that has its names, below ckernels
     "tensor.signal.pool": "tensor.signal.pool", "tensor.slinalg": "tensor.slinalg",
     "tensor.sort": "tensor.sort", "tensor.subtensor": "tensor.indexing",
     "tensor.type": "handles.type", "tensor.type_other": "handles.constants",
-    "tensor.utils": "modules.tensor", "tensor.var": "modules.tensor",
+    "tensor.utils": "tensor.utils", "tensor.var": "modules.tensor",
     "tensor.xlogx": "tensor.xlogx", "tests": "modules.tests",
     "tests.breakpoint": "user_ops.breakpoint", "tests.unittest_tools": "compile.unittest_tools",
     "typed_list": "user_ops.typed_list", "typed_list.basic": "user_ops.typed_list",

@@ -326,4 +326,6 @@ def drawable(fct):
     return found
 
 
-__getattr__ = _absent_of("theano.printing")
+__getattr__ = _absent_of(
+    "theano.printing", {"compile.formatting": "pydot_imported pydot_imported_msg"}
+)

@@ -52,6 +52,8 @@ class Optimizer(Rewrite):
 
     def optimize(self, fgraph, *args, **kwargs):
         """add_requirements, then apply."""
+        if not hasattr(fgraph, "attach_feature"):
+            raise UsageError("a FunctionGraph is rewritten, and this is none", fgraph)
         self.add_requirements(fgraph)
         return self.apply(fgraph, *args, **kwargs)
 

@@ -10,6 +10,15 @@ from ..tensor.joining import MakeVector, make_vector  # noqa: F401
 from ..tensor.raise_op import Assert, assert_, assert_op  # noqa: F401
 from ..tensor.shaping import Shape_i, shape_i  # noqa: F401
 from . import opt as _opt
+from .canonizer import (  # noqa: F401
+    Canonizer,
+    add_calculate,
+    add_canonizer,
+    local_add_canonizer,
+    local_mul_canonizer,
+    mul_calculate,
+    mul_canonizer,
+)
 from .opt import copy_stack_trace, in2out, local_optimizer, out2in  # noqa: F401
 from .optdb import parts as _parts
 

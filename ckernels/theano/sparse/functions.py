@@ -8,6 +8,7 @@ they have the places of what they are by.
 import numpy as np
 
 from ...api import sparse as own
+from ...api.sparse.construct import as_format
 from ...api.sparsetensor import (
     INDEX,
     SparseTensor,
@@ -450,7 +451,25 @@ for _row in """
 """.replace("\n", " ").split(";"):
     _name, _of, *_takes = _row.split()
     globals()[_name] = KINDS[_of] = _kind(_name, _of, *_takes)
-AddSD, MulSD = _kind("AddSD", "add"), _kind("MulSD", "mul")
+ALIKE = """
+    AddSS add_s_s add; AddSD add_s_d add; AddSSData add_s_s_data add; MulSS mul_s_s mul;
+    MulSD mul_s_d mul; MulSV mul_s_v col_scale;
+    StructuredAddSV structured_add_s_v structured_add_s_v;
+    EqualSS equal_s_s eq; EqualSD equal_s_d eq; NotEqualSS not_equal_s_s neq;
+    NotEqualSD not_equal_s_d neq; LessThanSS less_than_s_s lt; LessThanSD less_than_s_d lt;
+    GreaterThanSS greater_than_s_s gt; GreaterThanSD greater_than_s_d gt;
+    LessEqualSS less_equal_s_s le; LessEqualSD less_equal_s_d le;
+    GreaterEqualSS greater_equal_s_s ge;
+    GreaterEqualSD greater_equal_s_d ge; GetItem2d get_item_2d getitem;
+    GetItemScalar get_item_scalar getitem; GetItemList get_item_list rows_of;
+    GetItem2Lists get_item_2lists numbers_at; StructuredDotGradCSC sdg_csc dot_grad_csc;
+    StructuredDotGradCSR sdg_csr dot_grad_csr
+""".replace("\n", " ")  # class, an object of it, the function that it is when called
+for _row in ALIKE.split(";"):
+    _name, _object, _of = _row.split()
+    if _name not in globals():
+        globals()[_name] = _kind(_name, _of)
+    globals()[_object] = globals()[_name]()
 
 
 class Parts(Op):
@@ -506,8 +525,23 @@ def _function(name, build=None):
     return function
 
 
+def _comparison(name):
+    """Theano's: uint8, in the format of the first where both sides are sparse, else dense."""
+    compare = getattr(own, name)
+
+    def build(x, y):
+        found = compare(x, y)
+        if isinstance(found, SparseTensor):
+            return as_format(found, x.format)
+        return found.astype("uint8")
+
+    build.__doc__ = compare.__doc__
+    return _function(name, build)
+
+
+eq, neq, lt, le, gt, ge = map(_comparison, ("eq", "neq", "lt", "le", "gt", "ge"))
 FUNCTIONS = """
-add sub mul neg eq neq lt le gt ge row_scale col_scale structured_add structured_exp structured_log
+add sub mul neg row_scale col_scale structured_add structured_exp structured_log
 structured_maximum structured_minimum structured_pow structured_sigmoid sp_ones_like sp_zeros_like
 arcsin arcsinh arctan arctanh ceil deg2rad expm1 floor log1p rad2deg rint sgn sin sinh sqr sqrt tan
 tanh trunc csm_data csm_indices csm_indptr csm_shape csm_properties csr_from_dense csc_from_dense
@@ -562,6 +596,71 @@ def _stacked(name):
 
 
 hstack, vstack = _stacked("hstack"), _stacked("vstack")
+
+
+def structured_add_s_v(x, y):
+    """x with y[j] added to each stored number of column j."""
+    return add(x, col_scale(sp_ones_like(x), y))  # noqa: F821 (a row of FUNCTIONS)
+
+
+def rows_of(x, index):
+    """The rows of a sparse matrix that a list of integers names, as a sparse matrix."""
+    x, index = as_sparse_variable(x), as_tensor_variable(index)
+    if index.ndim != 1 or index.dtype not in integer_dtypes:
+        raise UsageError(f"rows are named by a vector of integers, not by one of {index.type}")
+    from ..tensor.creation import arange
+    from ..tensor.joining import stack
+
+    height, count = x.shape[0], index.shape[0]
+    ones = index.ones_like().astype(x.dtype)  # a matrix with a one in each row, times x
+    one_hot = CSR(ones, arange(height)[index], arange(count + 1), stack([count, height]))
+    return applied("as_format", as_format, true_dot(one_hot, x), x.format)  # noqa: F821
+
+
+def numbers_at(x, rows, columns):
+    """The vector of x[rows[k], columns[k]]."""
+    return dense_from_sparse(x)[as_tensor_variable(rows), as_tensor_variable(columns)]
+
+
+def structured_dot_grad(sparse_A, dense_B, ga):  # noqa: N803 (Theano's names)
+    """The gradient of structured_dot by the numbers stored in its first factor, at their places."""
+    return sampling_dot(ga, dense_B, sp_ones_like(sparse_A))  # noqa: F821
+
+
+def _dot_grad(format):
+    def function(indices, indptr, b, g):
+        from ..tensor.joining import stack
+
+        indices, b, g = map(as_tensor_variable, (indices, b, g))
+        shape = stack([g.shape[0], b.shape[0]])
+        places = CSM(format)(indices.ones_like().astype(g.dtype), indices, indptr, shape)
+        return csm_data(sampling_dot(g, b, places))  # noqa: F821
+
+    return function
+
+
+dot_grad_csc, dot_grad_csr = _dot_grad("csc"), _dot_grad("csr")
+
+
+def structured_monoid(tensor_op):
+    """A decorator: what it decorates becomes `tensor_op` on the numbers that are stored."""
+
+    def decorator(f):
+        def wrapper(x, *numbers):
+            data, indices, indptr, shape = csm_properties(as_sparse_variable(x))  # noqa: F821
+            return CSM(x.format)(tensor_op(data, *numbers), indices, indptr, shape)
+
+        wrapper.__name__, wrapper.__doc__ = f.__name__, f.__doc__
+        return wrapper
+
+    return decorator
+
+
+def conj(x):
+    """The conjugate of each number that is stored."""
+    from ..tensor.elementwise import conj as of_tensor
+
+    return structured_monoid(of_tensor)(conj)(x)
 
 
 def by_data(targets, differentiate):

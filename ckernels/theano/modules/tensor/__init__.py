@@ -7,7 +7,10 @@ for.
 
 import sys
 
+import numpy as _np
+
 from ....base import dtypes as _dtypes
+from ...base.config import config as _config
 from ...base.names import absent_of as _absent_of
 from ...classes import scalar as scal
 from ...classes.op import Op
@@ -65,6 +68,12 @@ float_dtypes, complex_dtypes = ("float16", "float32", "float64"), ("complex64", 
 continuous_dtypes = float_dtypes + complex_dtypes
 discrete_dtypes = ("bool",) + integer_dtypes
 all_dtypes = discrete_dtypes + continuous_dtypes
+# How close _allclose compares; programs assign to these. A row for each tensor.cmp_sloppy: 0, 1, 2.
+(float16_atol, float16_rtol, float32_atol, float32_rtol, float64_atol, float64_rtol) = (
+    (1e-3, 1e-3, 1e-5, 1e-5, 1e-8, 1e-5),
+    (5e-3, 1e-2, 1e-4, 1e-3, 1e-3, 1e-4),
+    (1e-2, 5e-2, 5e-4, 1e-3, 1e-3, 1e-4),
+)[_np.clip(_config.tensor.cmp_sloppy, 0, 2)]
 _asked = _absent_of(
     "theano.tensor",
     {
@@ -78,6 +87,24 @@ _asked = _absent_of(
         "modules": "gof config printing gradient compile",
     },
 )
+
+
+def _get_atol_rtol(a, b):
+    """The tolerances (atol, rtol) of the narrower of two arrays."""
+    for dtypes, tolerances in (
+        (("float16",), (float16_atol, float16_rtol)),
+        (("float32", "complex64"), (float32_atol, float32_rtol)),
+    ):
+        if str(a.dtype) in dtypes or str(b.dtype) in dtypes:
+            return tolerances
+    return float64_atol, float64_rtol
+
+
+def _allclose(a, b, rtol=None, atol=None):
+    """np.allclose, as close as the narrower dtype allows."""
+    a, b = _np.asarray(a), _np.asarray(b)
+    atol_, rtol_ = _get_atol_rtol(a, b)
+    return _np.allclose(a, b, rtol_ if rtol is None else rtol, atol_ if atol is None else atol)
 
 
 def __getattr__(name):

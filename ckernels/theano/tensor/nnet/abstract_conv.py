@@ -29,6 +29,7 @@ from ...images.convshapes import (  # noqa: F401
     get_conv_output_shape,
     get_conv_shape_1axis,
 )
+from .sized import Sized
 
 
 def hint_of(shape):
@@ -164,12 +165,28 @@ def _conv(
     }
     if unshared:
         options["unshared"] = True
+        if not _sizes_known(x, w):
+            pattern = (x.broadcastable[0], False, False, False)
+            return Sized(own.conv2d, pattern, options=sorted(options.items()))(x, w)
     kind = AbstractConv2d if n == 2 else AbstractConv3d
     op = kind(
         options["input_shape"], options["filter_shape"], border_mode, subsample, bool(filter_flip),
         dilation, int(num_groups), unshared,
     )  # fmt: skip
     return op.applied(_convolution, (x, w), function=f"conv{n}d", options=options)
+
+
+def _sizes_known(*inputs):
+    """Whether the graph knows all sizes behind the first of variables, as unshared filters need."""
+    return all(None not in as_tensor_variable(x).node.shape[1:] for x in inputs)
+
+
+def _of_numbers(*given, function, where, target, options):
+    """`_sized` on tensors of K, with numbers for the sizes where `target` has "?"."""
+    *sizes, x, y = given
+    rest = iter(sizes)
+    full = tuple(next(rest) if s == "?" else s for s in target)
+    return getattr(own, function)(x, y, **{where: full}, **dict(options))
 
 
 def _sized_as(x, shape):
@@ -301,6 +318,12 @@ def _grad(
         else:
             x, y = _asserted(x, image, "the input"), _asserted(y, top, "the gradient")
     shapes = {**hints, where: None if scalars else target}
+    if unshared and (scalars or not _sizes_known(x, y)):
+        of = (("function", f"conv{n}d_grad_wrt_{kind}"), ("where", where), ("target", target),
+              ("options", tuple(sorted(options.items()))))  # fmt: skip
+        x, y = (as_tensor_variable(v) for v in (x, y))
+        axes = 2 * n + 2 if kind == "weights" else n + 2
+        return Sized(_of_numbers, (False,) * axes, len(scalars), of)(*scalars, x, y)
     op = GRADIENTS[n, kind](
         shapes.get("input_shape"), shapes.get("filter_shape"), border_mode, subsample,
         bool(filter_flip), dilation, int(num_groups), unshared,

@@ -9,6 +9,7 @@ from ....graph.op import Op as Row
 from ...base.warned import warn_user
 from ...classes.meanings import floats, upcast
 from ...classes.op import KernelOp
+from ...graph.apply import Constant
 from ...handles.variables import as_tensor_variable
 from ..creation import arange, zeros
 from ..elementwise import cast, log
@@ -234,9 +235,18 @@ class Prepend_scalar_to_each_row(_OfRows):  # noqa: N801 (Theano's name)
 
 
 def binary_crossentropy(output, target):
-    """-(target log(output) + (1 - target) log(1 - output)) of each element."""
+    """-(target log(output) + (1 - target) log(1 - output)) of each element.
+
+    A term whose factor is the constant 0, as for the target 1, is left out.
+    """
     output, target = as_tensor_variable(output), as_tensor_variable(target)
-    return -(target * log(output) + (1.0 - target) * log(1.0 - output))
+    whole = -(target * log(output) + (1.0 - target) * log(1.0 - output))
+    constant = target.data if isinstance(target, Constant) else None
+    if constant is not None and (constant == 1).all():
+        return cast(-(target * log(output)), whole.dtype)
+    if constant is not None and (constant == 0).all():
+        return cast(-((1.0 - target) * log(1.0 - output)), whole.dtype)
+    return whole
 
 
 def sigmoid_binary_crossentropy(output, target):
