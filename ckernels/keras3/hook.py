@@ -76,15 +76,18 @@ CHANGES = {
         [],
         [("tree.flatten(y_p)[0].shape[0]", "ops.shape(tree.flatten(y_p)[0])[0]")],
     ],
-    # Optimisers in files of torch's backend have a module of it, which only torch can import.
+    # Optimisers in files of torch's backend have a module of it, which only torch can import; and
+    # no object is TensorFlow's before somebody imported it, which takes 2 s and 400 MB.
     "keras.src.saving.serialization_lib": [
         [],
         [
+            ("import inspect\n", "import inspect, sys\n"),
+            ("if tf.available and", 'if "tensorflow" in sys.modules and'),
             (
                 "mod = importlib.import_module(module)",
                 'mod = importlib.import_module("keras.optimizers" if module.startswith('
                 '"keras.src.backend.torch.optimizers.") else module)',
-            )
+            ),
         ],
     ],
     "keras.src.utils.backend_utils": [

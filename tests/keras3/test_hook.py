@@ -44,6 +44,20 @@ def test_a_program_needs_no_other_engine():
     )
 
 
+def test_an_engine_that_is_installed_is_not_loaded_to_write_a_layer_down(tmp_path):
+    (tmp_path / "tensorflow.py").write_text("raise SystemExit('TensorFlow was loaded')")
+    done = run(
+        """
+        import ckernels.keras3, keras
+        layer = keras.layers.Bidirectional(keras.layers.GRU(2))
+        keras.layers.deserialize(keras.layers.serialize(layer))
+        print("there and back")
+        """,
+        tmp_path,
+    )
+    assert done.stdout.strip().endswith("there and back"), done.stdout + done.stderr
+
+
 def test_python_m_runs_a_program(tmp_path):
     program = tmp_path / "program.py"
     program.write_text("import sys, keras; print(keras.backend.backend(), sys.argv[1:], __name__)")

@@ -15,7 +15,7 @@ from ...graph.walk import read_from_outside, toposort_cut
 from ..engine import fit, number
 from .gates import parts_first
 from .join import join_terms, join_weights
-from .opened import depending, got, move_outs, runs_all
+from .opened import depending, drop_carries, got, move_outs, runs_all
 
 
 def tidy(opened):
@@ -66,28 +66,8 @@ def _constant_states(opened):
         x = first[i]
         return _always(x if kind == "final" else fit(x, (opened.steps, *x.shape)))
 
-    _drop_carries(opened, {i: constant for i in same})
+    drop_carries(opened, {i: constant for i in same})
     return True
-
-
-def _drop_carries(opened, dropped):
-    """The scan without the carries in `dropped`: {carry: what(kind, carry)}, where `what` gives the
-    function that stands for its trace or final value among the results."""
-    rest = [i for i in range(len(opened.carries)) if i not in dropped]
-
-    def moved(at):
-        if isinstance(at, tuple) and at[0] in ("trace", "final"):
-            kind, i = at
-            if i in rest:
-                return kind, rest.index(i)
-            value = dropped[i](kind, i)
-            return lambda get: value(lambda p: got(get, moved(p)))
-        if callable(at):
-            return lambda get: at(lambda p: got(get, moved(p)))
-        return at
-
-    opened.results = [moved(at) for at in opened.results]
-    opened.carries = [opened.carries[i] for i in rest]
 
 
 # --- products before the scan -----------------------------------------------------------------
@@ -263,7 +243,7 @@ def sums_last(opened):
     if not replace:
         return False
     sources = {i: _total(opened.carries[i].init, *how) for i, how in replace.items()}
-    _drop_carries(opened, {i: lambda kind, i: sources[i] for i in replace})
+    drop_carries(opened, {i: lambda kind, i: sources[i] for i in replace})
     return True
 
 

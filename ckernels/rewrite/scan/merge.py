@@ -1,4 +1,4 @@
-"""Scans over the same steps become one, with what both compute computed once.
+"""Scans over the same steps become one, with what both compute computed once; so do equal states.
 
 The forward scan that a gradient made, with more results, thereby takes the place of the user's.
 """
@@ -6,7 +6,7 @@ The forward scan that a gradient made, with more results, thereby takes the plac
 from ...graph.node import line_of, placeholder
 from ...graph.walk import rebuild, toposort
 from ...ops.scan import ScanSignature
-from .opened import Opened
+from .opened import Opened, drop_carries
 
 
 def merge(roots):
@@ -68,29 +68,20 @@ def _merged(a, b):
             row = placeholder(operands[-1].dtype, operands[-1].shape[1:])
             one.rows.append([lag, operands, row])
         own.append(row)
-    same = {}  # carry of b -> carry of a that it may be
-    for j, init in enumerate(two.inits):
-        for i, c in enumerate(one.carries):
-            if c.init is init and c.taps == b.attrs["taps"][j] and i not in same.values():
-                same[j] = i
-                break
-    while True:
-        stand_ins = list(own)
-        for j, (init, taps) in enumerate(zip(two.inits, b.attrs["taps"])):
-            stand_ins += (
-                one.carries[same[j]].inputs
-                if j in same
-                else [placeholder(init.dtype, init.shape[1:]) for _ in taps]
-            )
-        other = Opened(b, stand_ins)
-        wrong = [j for j, i in same.items() if other.carries[j].new is not one.carries[i].new]
-        if not wrong:
-            break
-        for j in wrong:
-            del same[j]
+    stand_ins = own + [
+        placeholder(init.dtype, init.shape[1:])
+        for init, taps in zip(two.inits, b.attrs["taps"])
+        for _ in taps
+    ]
+    other = Opened(b, stand_ins)
+    first = len(one.carries)
+    same = equal_states(one.carries + other.carries, [*one.sig.others, *other.sig.others])
+    shared = _inputs_of(one.carries + other.carries, same)
+    one.replace(shared)
+    other.replace(shared)
     if other.until is not one.until:
         return None
-    return _joined(one, other, same)
+    return _joined(one, other, {j - first: i for j, i in same.items() if i < first <= j})
 
 
 def _joined(one, other, same):
@@ -112,3 +103,44 @@ def _joined(one, other, same):
         {k: v for k, v in items.items() if k < first},
         {k - first: v for k, v in items.items() if k >= first},
     )
+
+
+# --- equal states -----------------------------------------------------------------------------
+
+
+def equal_states(carries, others):
+    """{index of a carry: that of the first which always holds the same}.
+
+    States with the same first values are taken to be equal until their steps tell them apart.
+    others: nodes that the steps read from outside.
+    """
+    kinds = [(c.init.uid, c.taps) for c in carries]
+    while True:
+        leaders = {}
+        heads = [leaders.setdefault(kind, i) for i, kind in enumerate(kinds)]
+        same = {i: head for i, head in enumerate(heads) if i != head}
+        if not same:
+            return same
+        stay = {n: n for n in others}
+        made = rebuild([c.new for c in carries], {**stay, **_inputs_of(carries, same)})
+        kinds = [(head, new.uid) for head, new in zip(heads, made)]
+        if len(set(kinds)) == len(leaders):
+            return same
+
+
+def _inputs_of(carries, same):
+    """{what a step reads of a state: what it reads of the equal one}."""
+    return {
+        own: shared
+        for i, head in same.items()
+        for own, shared in zip(carries[i].inputs, carries[head].inputs)
+    }
+
+
+def one_of_equal(opened):
+    """States that are always equal are one: a recurrent layer's output and its first state."""
+    same = equal_states(opened.carries, opened.sig.others)
+    if same:
+        opened.replace(_inputs_of(opened.carries, same))
+        drop_carries(opened, dict.fromkeys(same, lambda kind, i: lambda get: get((kind, same[i]))))
+    return bool(same)

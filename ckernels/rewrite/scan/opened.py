@@ -246,6 +246,26 @@ def move_outs(opened, kept, place):
     opened.outs = kept
 
 
+def drop_carries(opened, dropped):
+    """The scan without the carries in `dropped`: {carry: what(kind, carry)}, where `what` gives the
+    function that stands for its trace or final value among the results."""
+    rest = [i for i in range(len(opened.carries)) if i not in dropped]
+
+    def moved(at):
+        if isinstance(at, tuple) and at[0] in ("trace", "final"):
+            kind, i = at
+            if i in rest:
+                return kind, rest.index(i)
+            value = dropped[i](kind, i)
+            return lambda get: value(lambda p: got(get, moved(p)))
+        if callable(at):
+            return lambda get: at(lambda p: got(get, moved(p)))
+        return at
+
+    opened.results = [moved(at) for at in opened.results]
+    opened.carries = [opened.carries[i] for i in rest]
+
+
 def got(get, place):
     return place(get) if callable(place) else get(place)
 

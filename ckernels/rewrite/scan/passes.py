@@ -8,7 +8,7 @@ from ...graph.node import line_of
 from ...graph.walk import toposort
 from . import hoist, prune
 from .join import join_columns, join_terms, join_weights
-from .merge import merge
+from .merge import merge, one_of_equal
 from .opened import Opened, substitute, with_bodies
 
 ROUNDS = 4  # how often the passes run at most, each after the other
@@ -30,7 +30,7 @@ def improve(roots, optimise, key):
                 break
             done.add(scan.uid)
             known = scan.inputs[0].value is not None  # else rows have no shape
-            passes = hoist.PASSES if known else (join_weights, join_terms)
+            passes = (one_of_equal, *(hoist.PASSES if known else (join_weights, join_terms)))
             roots = _passed(roots, scan, passes, tried)
         if roots == before:
             break

@@ -196,6 +196,49 @@ def test_until_loops_merge_only_with_themselves():
     assert len(scans(same([item(small, 0), item(other, 2)], [x, h]))) == 2
 
 
+def test_states_that_are_always_equal_are_one():
+    x, h, w = leaf(6, 2, 3), leaf(2, 3), leaf(3, 3)
+    row, a, b, c, d = leaf(2, 3), *(leaf(2, 3) for _ in range(4))
+    first = ops.expand(h, (0,))
+
+    def cell(h):
+        return ops.tanh(ops.add(ops.matmul(h, w), row))
+
+    crossed = [Carry(first, (-1,), [a], cell(b)), Carry(first, (-1,), [b], cell(a))]
+    node = scan_node(constant(6, "int64"), [(0, [x], row)], crossed, [ops.mul(a, b)])
+    new = same([item(node, 0), item(node, 3), item(node, 4)], [x, h, w])
+    (scan,) = scans(new)
+    assert inside(scan).count("matmul") == 1 and len(ScanSignature.of(scan).inits) == 1
+    # Near misses: another first value, another step, and one that differs a step later.
+    other = ops.expand(ops.neg(h), (0,))
+    for apart, left in (
+        ([Carry(first, (-1,), [a], cell(b)), Carry(other, (-1,), [b], cell(a))], 2),
+        ([Carry(first, (-1,), [a], cell(b)), Carry(first, (-1,), [b], ops.sin(cell(a)))], 2),
+        ([Carry(first, (-1,), [a], cell(c)), Carry(first, (-1,), [b], cell(d)),
+          Carry(first, (-1,), [c], cell(c)), Carry(first, (-1,), [d], ops.neg(cell(d)))], 3),
+    ):  # fmt: skip
+        node = scan_node(constant(6, "int64"), [(0, [x], row)], apart)
+        new = same([item(node, 0), item(node, 1)], [x, h, w])
+        assert len(ScanSignature.of(scans(new)[0]).inits) == left
+
+
+def test_the_scan_of_a_gradient_with_fewer_states_takes_the_place_of_the_first():
+    x, h, w = leaf(6, 2, 3), leaf(2, 3), leaf(3, 3)
+    row, out, own, cell = leaf(2, 3), leaf(2, 3), leaf(2, 3), leaf(2, 3)
+    first, gates = ops.expand(h, (0,)), ops.matmul(own, w)
+    kept = ops.add(ops.mul(ops.sigmoid(gates), cell), row)
+    new_own = ops.mul(ops.sigmoid(ops.sin(gates)), ops.tanh(kept))
+    states = [
+        Carry(first, (-1,), [own_], n) for own_, n in ((out, new_own), (own, new_own), (cell, kept))
+    ]
+    node = scan_node(constant(6, "int64"), [(0, [x], row)], states)
+    cost = ops.sum(ops.square(item(node, 0)))
+    new = same([cost, *reverse.grad(cost, [x, h, w])], [x, h, w], rtol=1e-10)
+    forward, backward = scans(new)
+    assert [inside(s).count("matmul") for s in (forward, backward)] == [1, 1]
+    assert len(ScanSignature.of(forward).inits) == 2
+
+
 def test_unused_results_go_with_what_only_they_need():
     x, h, g = leaf(6, 3), leaf(3), leaf(3)
     node = scanned(
