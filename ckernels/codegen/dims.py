@@ -2,8 +2,8 @@
 
 They are written and read in one order: the size of the vector loop, of outer rows, of runs, in
 chunked forms the length of a chunk, in bundles that of a bundle; then of each operand the strides
-that its kernel does not know already. Numbers, sizes of a class of shapes and C text are read
-alike. What the sizes are of is lower.py's.
+that its kernel does not know already, and of axes that indices pick from sizes and strides. All are
+read alike: numbers, sizes of a class of shapes, C text. What the sizes are of is lower.py's.
 """
 
 from dataclasses import dataclass
@@ -14,11 +14,13 @@ CHUNKED = ("chunks", "column_chunks", "bundles")
 
 
 class Strides(NamedTuple):
-    """The strides of an operand: along the vector loop, the outer rows, the runs."""
+    """The strides of an operand: along the vector loop, the outer rows, the runs; and of each axis
+    that an index picks from its size and its stride."""
 
     inner: object
     outer: tuple
     run: tuple
+    picks: tuple = ()
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,11 @@ class LaunchDims:
     def words(self, operands):
         """The numbers in their order; operands say which of them their kernel knows."""
         found = [self.n, *self.outer, *self.runs, *([] if self.chunk is None else [self.chunk])]
-        for op, (inner, outer, run) in zip(operands, self.steps):
+        for op, (inner, outer, run, *picks) in zip(operands, self.steps):
             found += [inner] if op.inner == "n" else []
             found += outer if op.outer else ()
             found += run if op.run else ()
+            found += picks[0] if op.picks else ()
         return found
 
     @classmethod
@@ -47,7 +50,7 @@ class LaunchDims:
         >>> from ckernels.codegen.ir import Kernel, Operand
         >>> kernel = Kernel("rows", 1, 0, (Operand("in", "float32", "n"),))
         >>> LaunchDims.read(kernel, ["n", "m", "step", "line"]).steps
-        (Strides(inner='step', outer=('line',), run=()),)
+        (Strides(inner='step', outer=('line',), run=(), picks=()),)
         """
         left = iter(words)
 
@@ -59,5 +62,6 @@ class LaunchDims:
         steps = []
         for op in kernel.operands:
             inner = next(left) if op.inner == "n" else op.inner
-            steps.append(Strides(inner, take(kernel.outer, op.outer), take(kernel.runs, op.run)))
+            moves = take(kernel.outer, op.outer), take(kernel.runs, op.run)
+            steps.append(Strides(inner, *moves, take(2 * op.picks)))
         return cls(n, outer, runs, chunk, tuple(steps))

@@ -14,8 +14,9 @@ from ..graph.op import REGISTRY
 
 FORMS = ("flat", "tile", "rows", "columns", "bundles", "contraction", "chunks", "column_chunks")
 COLUMNS = ("columns", "bundles", "contraction", "column_chunks")
-IN_MEMORY = ("load", "index")
+IN_MEMORY = ("load", "index", "fetch")
 FIXED = ("literal", "count")
+ROLES = {"load": "in", "fetch": "in", "index": "index"}  # of the operand of each
 REDUCTIONS = ("sum", "prod", "any", "all", "max", "min", "first")
 OWN = {         # ops that only kernels have: what they mean
     "convert": "the number in another type of register; nothing is rounded to a storage type",
@@ -44,14 +45,16 @@ class Operand(NamedTuple):
     run: bool = True
     cross: object = "n"  # tile, contraction: class along the tile's other axis
     laid: str = ""  # flat, bundles: how it lies in a nest of short rows (laid.py)
+    picks: int = 0  # how many of its axes are picked from by indices: it is fetched, not loaded
 
 
 class Value(NamedTuple):
     """One scalar per index.
 
-    op     load or index (of `operand`), literal (attrs: number, a numeral), count (elements of a
-           chunk), a reduction (args[0] is reduced), an elementwise op of the registry, or one of
-           OWN. attrs: (name, value) pairs; a load may say which op `made` what it reads.
+    op     load or index (of `operand`), fetch (of `operand`, at the indices `args`), literal
+    (attrs: number, a numeral), count (elements of a chunk), a reduction (args[0] is reduced), an
+    elementwise op of the registry, or one of OWN. attrs: (name, value) pairs; a load may say which
+    op `made` what it reads.
     vec: varies along the vector loop. level: how many reductions come before it. run: varies along
     the reduced axes. cost: as in Op.
     """
@@ -176,10 +179,14 @@ SPEC = (
     (lambda k, i, v: known(v.op), "is of an op that kernels have not"),
     (lambda k, i, v: v.dtype in dtypes.SUFFIX, "has a dtype that kernels have not"),
     (lambda k, i, v: all(0 <= a < i for a in v.args), "uses a value before definition"),
-    (lambda k, i, v: bool(v.args) == (v.computed or v.reduces), "has too many or no operands"),
-    (lambda k, i, v: v.op not in IN_MEMORY or _reads(k, v).role == {"load": "in"}.get(v.op, v.op),
+    (lambda k, i, v: bool(v.args) == (v.computed or v.reduces or v.op == "fetch"),
+     "has too many or no operands"),
+    (lambda k, i, v: v.op not in IN_MEMORY or _reads(k, v).role == ROLES[v.op],
      "loads what is no such operand"),
-    (lambda k, i, v: v.op != "load" or _reads(k, v).dtype == v.dtype, "loads another dtype"),
+    (lambda k, i, v: v.op not in ("load", "fetch") or _reads(k, v).dtype == v.dtype,
+     "loads another dtype"),
+    (lambda k, i, v: v.op not in IN_MEMORY or _reads(k, v).picks == len(v.args),
+     "has too many or too few indices"),
     (lambda k, i, v: not v.computed or _alike(k, v), "mixes dtypes"),
     (lambda k, i, v: v.op != "literal" or v.number is not None, "has no number"),
     (lambda k, i, v: all(v.level >= k.values[a].ready for a in v.args), "is too early"),

@@ -13,6 +13,7 @@ from ..graph.shapes import product
 from ..graph.sizes import Longest, Size, bounds_of, less, value_of
 from ..schedule import cost
 from ..schedule.alike import is_number
+from ..schedule.gathers import KINDS, gather_of
 from ..schedule.group import GENERATORS
 from . import passes
 from .contraction import LEAST_OUTPUTS, why_not
@@ -56,6 +57,15 @@ class _Ref:
     def __init__(self, role, dtype, strides, buffer=None, offset=0):
         self.role, self.dtype, self.strides = role, dtype, strides
         self.buffer, self.offset = buffer, offset
+        self.picks = ()  # size and stride of each axis that an index picks from
+        self.walk = strides  # the strides if each index were that of the loop
+
+    def kind(self):
+        return self.role, self.dtype
+
+    def moves(self):
+        """All but where it lies."""
+        return self.role, self.dtype, self.strides, self.picks, self.walk
 
 
 class Lowering:
@@ -108,10 +118,7 @@ class Lowering:
         """
         group, numbers = self.group, {}
         refs = tuple(
-            [
-                (r.role, r.dtype, r.strides, r.offset, numbers.setdefault(r.buffer, len(numbers)))
-                for r in self.refs
-            ]
+            [(*r.moves(), r.offset, numbers.setdefault(r.buffer, len(numbers))) for r in self.refs]
         )
         chunks = tuple([n.attrs["chunks"] for n, _ in self.stores if n.op.name == "partial"])
         key = (
@@ -162,7 +169,8 @@ class Lowering:
         """A new value: its place in `values`."""
         if operand >= 0:
             run = any(self.refs[operand].strides[a] != 0 for a in self.reduced)
-            made = Value(op, dtype, (), attrs, operand, True, 0, cost, run)
+            run = run or any(self.values[a].run for a in args)
+            made = Value(op, dtype, args, attrs, operand, True, 0, cost, run)
         else:
             made = passes.derived(self.values, op, dtype, args, attrs, cost)
         self.values.append(made)
@@ -185,6 +193,21 @@ class Lowering:
             attrs = (("made", base.op.name),) if base.op.name in passes.TOLD else ()
             self.made[key] = self.value("load", node.dtype, attrs=attrs, operand=ref)
         return self.made[key]
+
+    def fetch(self, node):
+        """The value of a tensor at indices, all of which lie in memory."""
+        reads = self.group.reads[node.uid]
+        (x, want, _, _), layout = reads[0], self.layouts(node.inputs[0])
+        args = tuple([self.load(index, amap, base) for index, amap, base, _ in reads[1:]])
+        ref = self.refs[at := self.add_ref("in", x.dtype, layout, want)]  # behind its indices
+        walk = list(ref.strides)
+        for arg, (_, _, axis) in zip(args, gather_of(node).picks):
+            size, step = layout.shape[axis], layout.strides[axis]
+            ref.picks += (size, step)
+            for a, far in enumerate(self.refs[self.values[arg].operand].strides):
+                walk[a] += far * step
+        ref.walk = tuple(walk)
+        return self.value("fetch", node.dtype, args, operand=at, cost=1)
 
     def literal(self, dtype, number):
         return self.once("literal", dtype, attrs=(("number", numeral(dtype, number)),))
@@ -209,6 +232,8 @@ class Lowering:
             return self.convert(index, node.dtype)
         if name in GENERATORS:
             return self.random(node, amap)
+        if name in KINDS:
+            return self.fetch(node)
         args = [self.operand(*read) for read in self.group.reads[node.uid]]
         if node.op.kind == "reduce":
             return self.reduce(node, name, args[0], node.inputs[0], node.attrs["axes"])
@@ -303,10 +328,10 @@ class Lowering:
         lead = self.leading_ref()
         by_out = self.refs[stores[0][0]].strides
         if not group.partial:  # the results of chunks are written one after the other
-            outer.sort(key=lambda a: Longest(lead.strides[a]))
+            outer.sort(key=lambda a: Longest(lead.walk[a]))
         if not inner:
             outer.sort(key=lambda a: Longest(by_out[a]))
-        inner.sort(key=lambda a: Longest(lead.strides[a]))
+        inner.sort(key=lambda a: Longest(lead.walk[a]))
         o_sizes, o_rows = collapse(
             [sizes[a] for a in outer], [[r.strides[a] for a in outer] for r in self.refs]
         )
@@ -333,17 +358,21 @@ class Lowering:
     def in_bundles(self, o_rows, r_sizes, r_rows):
         """How operands lie where the innermost reduced axis is a short bundle beside others, with
         more to reduce around it; () elsewhere."""
-        if self.group.partial or len(r_sizes) < 2 or not o_rows[0]:
+        if self.group.partial or len(r_sizes) < 2 or not o_rows[0] or self.fetches():
             return ()
         walks = [(o[-1], r[-1], moves(r[:-1])) for o, r in zip(o_rows, r_rows)]
         return in_bundles(r_sizes[-1], walks, [ref.role for ref in self.refs], STRIP)
+
+    def fetches(self):
+        """Whether anything is read at indices: such is not laid out anew."""
+        return any(ref.picks for ref in self.refs)
 
     def leading_ref(self):
         """The operand whose memory order the nest follows: the one with most elements to read."""
 
         found, most = None, None
         for ref in [r for r in self.refs if r.role == "in"] or self.refs:
-            elements = product(n for s, n in zip(ref.strides, self.group.domain) if s != 0)
+            elements = product(n for s, n in zip(ref.walk, self.group.domain) if s != 0)
             if found is None or less(most, elements):
                 found, most = ref, elements
         return found
@@ -351,7 +380,7 @@ class Lowering:
     @staticmethod
     def is_column(lead, outer, inner):
         near, far = (
-            sorted(Longest(lead.strides[a]) for a in axes if lead.strides[a] != 0)[-1:]
+            sorted(Longest(lead.walk[a]) for a in axes if lead.walk[a] != 0)[-1:]
             for axes in (inner, outer)
         )
         return bool(far) and (not near or near[0] < far[0])
@@ -397,7 +426,7 @@ class Lowering:
             [(r[-1], r[:-1], ()) for r in rows],
             product(sizes),
             64,
-            ways=laid(sizes, rows, [(ref.role, ref.dtype) for ref in self.refs]),
+            ways=() if self.fetches() else laid(sizes, rows, [ref.kind() for ref in self.refs]),
         )
 
     def tile_axis(self, sizes, rows):
@@ -505,8 +534,9 @@ class Lowering:
         for ref, (step, far, run), way in zip(self.refs, strides, ways or [""] * len(strides)):
             cross = stride_class(far[-1]) if form in ("tile", "contraction") else "n"
             classes = stride_class(step), moves(far), moves(run), cross
-            operands.append(Operand(ref.role, ref.dtype, *classes, way))
-        dims = LaunchDims(n, tuple(outer), tuple(runs), chunk, strides).words(operands)
+            operands.append(Operand(ref.role, ref.dtype, *classes, way, len(ref.picks) // 2))
+        steps = [(*way, ref.picks) for ref, way in zip(self.refs, strides)]
+        dims = LaunchDims(n, tuple(outer), tuple(runs), chunk, steps).words(operands)
         values, stores = passes.rewrite(form, self.settle(form, operands), stores)
         spill = form == "rows" and not runs and again(values) and n <= ROW_SCRATCH
         kernel = Kernel(
@@ -551,6 +581,7 @@ class Lowering:
                 dtypes.ITEMSIZE[a.dtype] == dtypes.ITEMSIZE[b.dtype]
                 and a.strides == b.strides
                 and a.offset == b.offset
+                and not a.picks
             )
 
         return [
@@ -567,7 +598,7 @@ class Lowering:
         moved = sum(
             dtypes.ITEMSIZE[ref.dtype]
             for ref in self.refs
-            if ref.role != "index" and moves(ref.strides)
+            if ref.role != "index" and moves(ref.walk)
         )
         return total + moved * NS_BYTE
 
@@ -576,7 +607,7 @@ class Lowering:
         out = []
         for v in self.values:
             if v.op in IN_MEMORY:
-                vec = operands[v.operand].inner != 0
+                vec = operands[v.operand].inner != 0 or any(out[a].vec for a in v.args)
                 if form in ("rows", "chunks"):
                     vec = v.run
                 elif form == "tile":

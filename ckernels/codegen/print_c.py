@@ -161,6 +161,15 @@ class Printer:
         """Constants of type int64."""
         self.put(f"const int64_t {', '.join(f'{k} = {v}' for k, v in named.items())};")
 
+    def held(self, name, i, index, size):
+        """`name`: the index that is value i, counted from the front. It was checked before; the
+        place is within range all the same, whatever another thread makes of the array meanwhile."""
+        if self.k.values[i].dtype.startswith("u"):
+            self.let(**{f"e{name}": f"(int64_t){index}"})
+        else:
+            self.let(**{f"e{name}": f"{index} + ({index} < 0 ? {size} : 0)"})
+        self.let(**{name: f"(uint64_t)e{name} < (uint64_t){size} ? e{name} : 0"})
+
     def var(self, **named):
         """Variables of type int64."""
         self.put(f"int64_t {', '.join(f'{k} = {v}' for k, v in named.items())};")
@@ -316,7 +325,7 @@ class Printer:
         v, names = self.k.values[i], names or self.name
         if v.op == "index":
             return f"({dtypes.C_NAMES[self.k.operands[v.operand].dtype]}){place}"
-        if v.op == "load":
+        if v.op in ("load", "fetch"):
             return READ.get(v.dtype, "{0}").format(place)
         text = scalar(v.op, v.attrs, self.k.values[v.args[-1]].dtype, v.dtype)
         if v.op in passes.PERIODIC:

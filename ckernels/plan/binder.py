@@ -19,17 +19,19 @@ from ..graph.folding import of_sizes
 from ..graph.node import make
 from ..graph.op import having, rules
 from ..graph.shapes import product
-from ..graph.sizes import Size, bare, greatest, sizes_in, value_of
+from ..graph.sizes import Size, bare, greatest, sizes_in, surely, value_of
 from ..graph.walk import consumers, rebuild
 from ..schedule.cost import least_units
 from ..schedule.follow import COPIED
 from ..schedule.fuse import fuse
+from ..schedule.gathers import gather_of, is_gather
 from ..schedule.group import Group
 from ..schedule.order import Order, units_of
 from ..schedule.split import split
 from . import bands, epilogue, native, scan  # noqa: F401  (scan: its lowerings)
 from .gemm import Products
 from .instructions import Instruction, KernelCall, PyCall, RuntimeCall
+from .lowerings import indexed
 from .lowerings.movement import lies_in, narrow, part, without
 from .orders import Orders
 from .partial import PartialUpdates, partial_updates
@@ -85,6 +87,7 @@ class Binder(Products):
         self.parts = {}  # {uid: (a concatenation or a store, where in it, axes of 1 it lacks)}
         self.stores = {}  # {uid of a store in place: what it changes}
         self.states, self.kept_states, self.framed = {}, set(), {}  # of a body: see `inner`
+        self.checked = {}  # {uid of indices: sizes of which they are known to be indices}
         self.items = {}  # {uid of a node: {index: item of it that is used}}
         for node in self.order:
             if node.op.name == "item":
@@ -304,10 +307,23 @@ class Binder(Products):
                 made = self.target(node)
                 self.layouts[node.uid] = made
                 stores.append((node, made))
+        self.check_indices(unit)
         launch = Lowering(unit.group, self.layout, stores, self.built).run()
         if not self.refused or launch.kernel.key() not in self.refused:
             return self.add_launch(launch, unit.nodes)
         return self.emit_calls(unit.nodes, {node.uid for node, _ in stores})
+
+    def check_indices(self, unit):
+        """Check the indices at which a loop reads, each array once for each size it picks from."""
+        for node in unit.nodes:
+            for operand, _, axis in gather_of(node).picks if is_gather(node) else ():
+                index, size = node.inputs[operand], node.inputs[0].shape[axis]
+                known = self.checked.setdefault(index.uid, [])
+                if 0 in index.shape or any(surely(size, n) for n in known):
+                    continue
+                known.append(size)
+                launch = indexed.checked(self.layout(index), size)
+                self.add_launch(launch, [node], "check")
 
     def emit_calls(self, nodes, stored):
         """A loop whose kernel cannot be had: the oracles of its nodes one after the other.

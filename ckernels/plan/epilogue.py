@@ -31,7 +31,7 @@ def walks_rows(product, loop):
     if kernel.form == "rows":
         want = tuple(s * n for s in want)
     pointers, seen = iter(loop.pointers), False
-    for op, (inner, far, run) in zip(kernel.operands, dims.steps):
+    for op, (inner, far, run, _) in zip(kernel.operands, dims.steps):
         if op.role == "index":
             continue
         buffer, offset = next(pointers)
@@ -40,7 +40,7 @@ def walks_rows(product, loop):
                 inner, far, want, sizes = run[0], (inner,), (n,), (rows,)
             got = far + ((inner,) if kernel.form == "flat" else ())
             same = all(g == w or s == 1 for g, w, s in zip(got, want, sizes))
-            if offset or inner != 1 or not same:
+            if offset or inner != 1 or not same or op.picks:
                 return False
             seen = True
     return seen and (kernel.form != "columns" or (dims.n, *dims.runs) == (rows, n))

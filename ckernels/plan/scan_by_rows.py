@@ -156,7 +156,7 @@ def kernel_fits(call, count, rows, sizes):
         return False
     launch, at = call.launch(), iter(call.pointers)
     along = kernel.form == "rows"  # whether the vector loop runs along a row
-    for op, (inner, far, run) in zip(kernel.operands, launch.steps):
+    for op, (inner, far, run, _) in zip(kernel.operands, launch.steps):
         if op.role == "index":
             continue
         (buffer, offset), size = next(at), dtypes.ITEMSIZE[op.dtype]
@@ -164,7 +164,7 @@ def kernel_fits(call, count, rows, sizes):
             continue
         piece = sizes[buffer] // rows
         rest = [*([(launch.n, inner)] if along else []), *zip(launch.runs, run)]
-        if sizes[buffer] % rows:
+        if sizes[buffer] % rows or op.picks:
             return False
         walked = list(zip(launch.outer, far)) + ([] if along else [(launch.n, inner)])
         within = beyond_rows(walked, rows, piece // size) if piece % size == 0 else None

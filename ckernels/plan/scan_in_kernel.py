@@ -31,7 +31,7 @@ def is_recurrence(scan, instructions):
         or kernel.form != "flat"
         or instr.n != 1
         or kernel.outer
-        or any(o.dtype in dtypes.COMPUTED for o in kernel.operands)
+        or any(o.dtype in dtypes.COMPUTED or o.picks for o in kernel.operands)
     ):
         return False
     written = {b for (b, _), o in zip(instr.pointers, pointers(kernel)) if o.role == "out"}

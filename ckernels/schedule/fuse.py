@@ -7,9 +7,10 @@ buffers and C are not known here.
 
 from ..graph.walk import consumers, toposort
 from .alike import share
+from .gathers import is_gather
 from .group import AXIS_VIEWS, GENERATORS, Group
 from .legal import APART, RESHAPED, TAKEN, Join, fusible, in_the_way
-from .policy import worth_repeating
+from .policy import is_read_by_loops, worth_repeating
 from .siblings import Siblings
 from .units import Units
 
@@ -87,6 +88,8 @@ class _Fuser:
             if fusible(node):
                 self.place(node)
                 self.units.settle(node)
+            elif is_gather(node) and self.place_gather(node):
+                self.units.settle(node)
             elif node.op.name not in AXIS_VIEWS:
                 self.units.add_single(node)
         siblings = Siblings(self.units, self.groups, self.order)
@@ -119,6 +122,16 @@ class _Fuser:
             self.start(node)  # a chunked kernel cannot store one scalar: keep a home that can
         if scalar:
             self.home[node.uid].sort(key=lambda g: g.partial)
+
+    def place_gather(self, node):
+        """Whether a gather is now a load of all loops that read it, or of one that stores it; else
+        it is a kernel of its own."""
+        wanting = sorted(self.wanting.get(node.uid, ()), key=lambda g: g.number)
+        readers = sorted(self.units.readers(node), reverse=True)
+        beneath = self.units.beneath(readers)
+        if is_read_by_loops(node, wanting, self.keep, self.users, self.home):
+            return self.join_all(node, wanting, readers, beneath)
+        return any(self.join(node, group, readers, beneath) for group in wanting)
 
     def join_all(self, node, groups, readers, beneath):
         """Make `node` a member of all `groups`, or of none."""

@@ -6,6 +6,7 @@ an expression over the sizes of the inputs.
 """
 
 from ..graph.op import having
+from .gathers import KINDS, gather_maps
 
 GENERATORS, AXIS_VIEWS = having("generator"), having("axis_view")
 HEAVIEST = 24  # cost of one operation in the sums below; the most that counts
@@ -27,6 +28,7 @@ class Group:
         self.cost = 0.0  # of all members, per element
         self.depth = 0.0  # cost of the longest chain of members
         self.behind = {}  # uid -> cost of the longest chain that starts by reading it
+        self.held = set()  # uids of what members read at indices, and of these: in memory before
         self.numbers = frozenset()  # uids of constants that the loop reads from memory
         self.reads = {}  # uid of a member -> what it reads: see `reading`
 
@@ -52,6 +54,9 @@ class Group:
         chain = self.chain_with(node)
         self.depth = max(self.depth, chain)
         self.reads[node.uid] = reads = reading(node, amap, self)
+        if node.op.name in KINDS:
+            self.held.update(base.uid for _, _, base, _ in reads)
+            return []
         wants, behind = self.wants, self.behind
         for _, _, base, want in reads:
             uid = base.uid
@@ -76,7 +81,7 @@ class Group:
 
     def streams(self):
         """Number of tensors read from memory, without values that stay the same along the loop."""
-        return len([uid for uid in self.varying if uid not in self.maps])
+        return len([uid for uid in self.varying | self.held if uid not in self.maps])
 
     def seen_as(self, uid):
         """The different maps with which the loop makes or reads a tensor."""
@@ -123,6 +128,8 @@ def operand_maps(node, amap, group):
                 axis = next(kept)
             out.append(axis)
         return [(x, tuple(out))]
+    if node.op.name in KINDS:
+        return gather_maps(node, amap)
     result, whole = [], None
     for operand in node.inputs:
         if operand.shape is node.shape:

@@ -6,6 +6,8 @@ to pass, the cheap ones first. Sizes are compared with ==, thresholds are asked 
 
 from ..base.dtypes import COMPLEX
 from ..graph.shapes import product
+from ..graph.sizes import value_of
+from .gathers import KINDS, LONG_RUN, STORED_RUN, SUMMED_RUN, run_of
 from .group import AXIS_VIEWS, GENERATORS, peel, weight
 from .policy import (
     LEAST_ROWS,
@@ -34,6 +36,9 @@ EMPTY = Reason("this loop has no elements, but it has")
 OTHER_AXES = Reason("it reduces over other axes than this loop")
 CHUNKS = Reason("this loop is a reduction in chunks, which runs over something else")
 ONE_ROW = Reason("it is one long row: waiting for it would leave this loop to one thread")
+PICKED = Reason("this loop reads it at indices, or at those that it holds")
+SINGLE = Reason("each element has an index of its own, and vectors read no elements apart")
+FEW = Reason("so few elements lie together at each index that they are copied first")
 APART = {"gemm": Reason("it is a matrix product, which has a kernel of its own"),
          "opaque": Reason("it has a kernel of its own"),
          "movement": Reason("it is read through a view that moves its elements")}  # fmt: skip
@@ -82,9 +87,9 @@ def is_whole(join):
 
 def has_room(join):
     node, group = join.node, join.group
-    if len(group.varying) + len(node.inputs) > MAX_STREAMS:
+    if len(group.varying) + len(group.held) + len(node.inputs) > MAX_STREAMS:
         new = {x.uid for x in (peel(x, (0,) * x.ndim)[0] for x in node.inputs) if _wide(x)}
-        if len((group.varying | new) - group.maps.keys() - {node.uid}) > MAX_STREAMS:
+        if len((group.varying | group.held | new) - group.maps.keys() - {node.uid}) > MAX_STREAMS:
             return WIDE
     if group.chain_with(node) > MAX_DEPTH:
         return DEEP
@@ -101,6 +106,8 @@ def is_read_one_way(join):
     node, group, amap = join.node, join.group, join.amap
     if node.uid in group.maps:
         return INSIDE
+    if node.uid in group.held:
+        return PICKED
     if len(group.wants[node.uid]) != 1:
         return TWO_WAYS
     if len(join.covers) != len(amap) - amap.count(None):
@@ -115,6 +122,8 @@ def loops_agree(join):
     node, group = join.node, join.group
     if node.op.kind == "reduce":
         return reduction_fits(join)
+    if node.op.name in KINDS and join.covers != group.wide():
+        return Reason("it has shape {}, and this loop runs over {}", node.shape, group.domain)
     if node.op.name in GENERATORS or join.covers == group.wide() or not _wide(node):
         return None
     if group.partial:
@@ -185,7 +194,21 @@ def loop_runs(join):
     return None
 
 
-JOIN = (is_whole, is_read_one_way, has_room, loops_agree, loop_runs)
+def gathers_rows(join):
+    """A gather is of rows that are worth a loop of their own."""
+    node, group = join.node, join.group
+    if node.op.name not in KINDS:
+        return None
+    axis = run_of(node)
+    if axis is None:
+        return SINGLE
+    least = SUMMED_RUN if group.reduced else STORED_RUN
+    if join.amap[axis] in group.reduced:
+        least = LONG_RUN
+    return FEW if value_of(node.shape[axis]) < least else None
+
+
+JOIN = (is_whole, is_read_one_way, has_room, loops_agree, loop_runs, gathers_rows)
 
 
 def _wide(node):
@@ -236,6 +259,8 @@ def merge_fits(a, b, uid):
     for k in b.maps:
         if k in a.wants and not a.sees_alike(b, k):
             return CROSSED
+    if not (a.held.isdisjoint(b.maps) and b.held.isdisjoint(a.maps)):
+        return PICKED
     if a.streams() + b.streams() > MAX_STREAMS:
         return TOGETHER_WIDE
     return same_loop(a, b)

@@ -8,7 +8,6 @@ just made (follow.py). Buffers are not known here.
 import heapq
 
 from .follow import BEHIND, RUNS, later
-from .fuse import fusible
 from .group import base
 
 ENDS = 3  # units from the last one of a path: a product, Adam's two means, the new weights
@@ -51,7 +50,7 @@ def units_of(schedule, roots):
     for unit in units:
         unit.reads = reads_of(unit)
         shown += unit.reads
-    stored = {x.uid for x in map(base, shown) if fusible(x)}
+    stored = {x.uid for x in map(base, shown) if x.uid in home}
 
     def makes(unit, node):
         return unit.group is None or home[node.uid][0] is unit.group

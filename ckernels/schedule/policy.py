@@ -67,6 +67,12 @@ def worth_repeating(node, wanting, keep, users, home):
     return True
 
 
+def is_read_by_loops(node, wanting, keep, users, home):
+    """Whether nobody but a few loops reads a gather, so that each may read at its indices."""
+    few = 0 < len(wanting) <= MOST_COPIES and node.uid not in keep
+    return few and _read_by_loops_only(node, keep, users, home)
+
+
 def _read_by_loops_only(node, keep, users, home):
     """Whether all that reads `node`, also through views of axes, is computed in loops."""
     stack = list(users[node.uid])

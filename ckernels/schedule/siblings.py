@@ -9,6 +9,7 @@ from .group import AXIS_VIEWS, Group, weight
 from .legal import BETWEEN, feeds, merge_fits
 
 NEAR = 16  # refusals after which a loop of a tensor gives up on the others
+OF_NODES = ("nodes", "maps", "reads", "wants", "varying", "held", "cost", "depth", "behind")
 LOOK = 64  # units between two loops that are looked at for what to cut
 
 
@@ -82,6 +83,7 @@ class Siblings:
             elif mine != maps:
                 a.wants[key] = (*mine, *[m for m in maps if m not in mine])
         a.varying |= b.varying
+        a.held |= b.held
         a.reduced = a.reduced or b.reduced
         b.nodes, b.maps, b.reads = [], {}, {}
         self.units.merge(a, b)
@@ -142,8 +144,8 @@ class Siblings:
                 part.add(node, group.maps[node.uid])
             parts.append(part)
         rest = parts[1]
-        for part in ("nodes", "maps", "reads", "wants", "varying", "cost", "depth", "behind"):
-            setattr(group, part, getattr(parts[0], part))
+        for name in OF_NODES:
+            setattr(group, name, getattr(parts[0], name))
         self.groups.append(rest)
         for node in late:
             homes = self.home[node.uid]

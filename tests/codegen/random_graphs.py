@@ -170,7 +170,7 @@ class Case:
             + ["where"]
             + ["composite"] * 2
             + ["matmul"] * 2
-            + ["arg", "iota", "cast", "compare"]
+            + ["arg", "iota", "cast", "compare", "gather"]
         )
         getattr(self, way)()
 
@@ -278,6 +278,37 @@ class Case:
                 new = (self.pick(self.dims),) + new
             if np.prod(new) <= self.largest:
                 self.offer(ops.broadcast_to(x, new), exact)
+
+    def gather(self):
+        """Elements of a node at indices of a leaf of their own, some counted from the end."""
+        x = self.of(ndim=1, filled=True)
+        if x is None:
+            return
+        shape, axis = self.values[x.uid].shape, int(self.rng.integers(x.ndim))
+        kind = self.pick(["take", "take", "along", "several"])
+        count = self.pick(self.dims)
+        size = {"along": (*shape[:axis], count, *shape[axis + 1 :]), "several": (count,)}.get(
+            kind, self.pick([(count,), (count, 2), ()])
+        )
+        dtype = self.pick(["int64", "int32", "int8", "uint8"])
+        low = 0 if dtype == "uint8" else -min(shape[axis], 100)
+        at = self.rng.integers(low, min(shape[axis], 100), size).astype(dtype)
+        index = make(
+            "placeholder", (), {"uid": new_uid(), "dtype": dtype, "shape": at.shape, "name": None}
+        )
+        self.leaves.append((index, self.arrange(at)))
+        self.values[index.uid] = self.leaves[-1][1]
+        if kind == "take":
+            found = ops.take(x, index, axis)
+        elif kind == "along":
+            found = ops.take_along_axis(x, index, axis)
+        else:
+            template = [":"] * x.ndim
+            template[axis] = "a"
+            found = ops.advanced_take(x, [index], [*template, "n"])
+        self.pool.append(index)
+        self.exact[index.uid] = True
+        self.offer(found, self.exact[x.uid])
 
     def reshaped(self, shape):
         """Merge two neighbours or split one axis."""

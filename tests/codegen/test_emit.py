@@ -32,6 +32,10 @@ MIXED = {
     "distances": (
         lambda x, y: ops.exp(-ops.sum(ops.square(ops.expand_dims(x, 1) - y), 2)),
         [(20, 9), (30, 9)]),
+    "bag_of_rows": (
+        lambda w, x: ops.sum(ops.take(w, ops.argmax(x, 2), 0), 1), [(50, 80), (7, 5, 20)]),
+    "rows_at_indices": (
+        lambda w, x: ops.tanh(ops.take(w, ops.argmax(x, 1), 0)), [(50, 80), (7, 20)]),
     "momentum": (lambda *a: momentum(*a), [(30, 20)] * 4),
     "adam": (lambda *a: adam(*a), [(30, 20)] * 4),
     "iota": (lambda x: x + ops.cast(ops.iota((20, 30), 1), "float32"), [(20, 30)]),

@@ -62,6 +62,9 @@ def low_thresholds(monkeypatch):
         "IN_CACHE": 1,
         "LEAST_CHUNKS": 1,
         "BAND": 9,
+        "STORED_RUN": 1,
+        "SUMMED_RUN": 1,
+        "LONG_RUN": 1,
     }
     rooms = [
         m

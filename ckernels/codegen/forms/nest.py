@@ -24,11 +24,17 @@ class Nest:
         self.k, self.c = kernel, printer
         self.dims = LaunchDims.read(kernel, (f"d[{i}]" for i in count()))
         self.strides = []
-        for i, (op, (inner, far, run)) in enumerate(zip(kernel.operands, self.dims.steps)):
+        self.picks = []  # names of the size and the stride of each axis that an index picks from
+        for i, (op, (inner, far, run, picks)) in enumerate(zip(kernel.operands, self.dims.steps)):
             if op.inner == "n":  # a name: stores of bytes might change what `d` holds
                 printer.let(**{f"step{i}": inner})
                 inner = f"step{i}"
+            names = [f"{'size' if k % 2 == 0 else 'far'}{i}_{k // 2}" for k in range(len(picks))]
+            if names:
+                printer.let(**dict(zip(names, picks)))
+            self.picks.append(names)
             self.strides.append((str(inner), far if op.outer else (), run if op.run else ()))
+        self.fetched = {v.operand: i for i, v in enumerate(kernel.values) if v.op == "fetch"}
         self.places = passes.places(kernel)
         self.turned = {}  # operand: where its element i lies meanwhile
 
@@ -65,6 +71,8 @@ class Nest:
             if extra and inner != "0":
                 terms.append(steps(self.along(i, extra), inner))
             source = f"a{i}" if level == "b" else "0" if op.role == "index" else self.base(i)
+            if self.still_at(i) == level:
+                terms.append(self.picked(self.fetched[i], self.at_pointers(level, tag), tag))
             self.c.move(i, f"{level}{i}{tag}", source, terms)
 
     def along(self, i, extra):
@@ -91,7 +99,34 @@ class Nest:
     def define(self, i, pointer, j, names=None, tag=""):
         operand = self.k.values[i].operand
         place = self.place(operand, pointer, j, tag) if operand >= 0 else None
+        if self.k.values[i].op == "fetch" and (pointer == "x" or not self.still_at(operand)):
+            place = f"{place[:-1]} + {self.picked(i, names or self.c.name, tag)}]"
         self.c.define(i, place, names, tag)
+
+    def still_at(self, i):
+        """Where the indices of operand i are known before the vector loop: "a" (of an outer row) or
+        "b" (of a run); None where they are not, or nothing is fetched."""
+        if i not in self.fetched:
+            return None
+        values = self.k.values
+        read = [self.k.operands[values[a].operand] for a in values[self.fetched[i]].args]
+        if any(op.inner != 0 for op in read):
+            return None
+        return "b" if any(op.run for op in read) and self.k.runs else "a"
+
+    def at_pointers(self, level, tag):
+        """How an index is read where the pointers of a level have just been moved."""
+        return lambda a: self.place(self.k.values[a].operand, level, "0", tag)
+
+    def picked(self, i, names, tag):
+        """How far the indices of value i move its operand."""
+        v, terms = self.k.values[i], []
+        steps = iter(self.picks[v.operand])
+        for k, a in enumerate(v.args):
+            name, size = f"k{i}_{k}{tag}", next(steps)
+            self.c.held(name, a, names(a), size)
+            terms.append(f"{name} * {next(steps)}")
+        return " + ".join(terms)
 
     def store(self, operand, pointer, j, text):
         self.c.store(operand, self.place(operand, pointer, j), text)

@@ -20,6 +20,7 @@ AHEAD = 2  # operands prefetched at a time
 REST = LANES  # elements of the vector that ends with the row
 AWAY = 2048  # elements between what is summed side by side and what is prefetched
 LONG = 2048  # floats of a row at least that are summed side by side
+APART = ("index", "fetch")  # values that are not read one after the other
 NEUTRAL = {"sum": 0, "prod": 1}  # reductions that must not take an element twice
 
 
@@ -238,7 +239,7 @@ class Rows(Nest):
         """Whether value i is a float of 4 or 8 bytes, and no part of a row on the stack; if it is
         read, one after the other or always the same."""
         v = self.k.values[i]
-        if v.dtype not in ("float32", "float64") or v.op == "index" or i in self.spills:
+        if v.dtype not in ("float32", "float64") or v.op in APART or i in self.spills:
             return False
         return v.op != "load" or self.k.operands[v.operand].inner in (0, 1)
 

@@ -1,0 +1,149 @@
+/* row program: one outer index per unit of the range */
+int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
+    const float *const x0 = p[0];
+    int64_t *const y2 = p[1];
+    const int64_t n = d[0];
+    for (int64_t r = lo; r < hi; r++) {
+        const int64_t r0 = r;
+        const float *const a0 = x0 + r0 * d[2];
+        int64_t *const a2 = y2 + r0 * d[3];
+        float a_1 = -__builtin_inff();
+        int bad_1 = 0;
+        int64_t w_1 = 0;
+        const int64_t part_1 = n < 1024 ? 128 : 256;
+        for (int64_t b = 0; b < n; b += part_1) {
+            const int64_t e = b + part_1 < n ? b + part_1 : n;
+            float p_1 = -__builtin_inff();
+            int q_1 = 0;
+            CK_SIMD_EXTREME(reduction(max:p_1) reduction(|:q_1))
+            for (int64_t j = b; j < e; j++) {
+                const float v0 = a0[j];
+                p_1 = v0 > p_1 ? v0 : p_1;
+                q_1 |= v0 != v0;
+            }
+            if (q_1 && !bad_1) { bad_1 = 1; w_1 = b; }
+            if (p_1 > a_1 && !bad_1) { a_1 = p_1; w_1 = b; }
+        }
+        const float v1 = bad_1 ? __builtin_nanf("") : (float)a_1;
+        int32_t a_4 = (int32_t)2147483647;
+        const int64_t e_4 = w_1 + part_1 < n ? w_1 + part_1 : n;
+        #pragma omp simd reduction(min:a_4)
+        for (int64_t j = w_1; j < e_4; j++) {
+            const float v0 = a0[j];
+            const int32_t v2 = (int32_t)(j);
+            const int32_t v3 = (v0 == v1 || v0 != v0) ? v2 : (int32_t)0x7fffffff;
+            a_4 = v3 < a_4 ? v3 : a_4;
+        }
+        const int32_t v4 = (int32_t)a_4;
+        const int64_t v5 = (int64_t)v4;
+        a2[0] = v5;
+    }
+    return 0;
+}
+
+/* check: every element is an index into an axis of this size */
+int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
+    const int64_t *const x = p[0];
+    const int64_t n = d[0];
+    const int64_t size = d[1];
+    int64_t row = lo / n, j = lo % n, wrong = 0;
+    while (lo < hi) {
+        const int64_t end = n - j < hi - lo ? n : j + hi - lo;
+        const int64_t *const from = x + 0;
+        for (int64_t i = j; i < end; i++) {
+            const int64_t k = from[i];
+            wrong |= (uint64_t)(k < 0 ? k + size : k) >= (uint64_t)size;
+        }
+        lo += end - j; row++; j = 0;
+    }
+    return wrong ? CK_EINDEX : 0;
+}
+
+/* column program: one column per unit of the range */
+int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
+    const int64_t *const x0 = p[0];
+    const float *const x1 = p[1];
+    float *const y2 = p[2];
+    const int64_t size1_0 = d[5], far1_0 = d[6];
+    const int64_t n = d[0];
+    double a_2[256];
+    int64_t row = lo / n, j0 = lo % n;
+    while (lo < hi) {
+        int64_t w = n - j0 < hi - lo ? n - j0 : hi - lo; if (w > 256) w = 256;
+        const int64_t r0 = row;
+        const int64_t *const a0 = x0 + r0 * d[3];
+        const float *const a1 = x1 + j0;
+        float *const a2 = y2 + r0 * d[7] + j0;
+        #pragma GCC ivdep
+        for (int64_t c = 0; c < w; c++) {
+            a_2[c] = 0;
+        }
+        int64_t q0 = 0;
+        for (; q0 + 8 <= d[2]; q0 += 8) {
+            const int64_t *const b0_0 = a0 + (q0 + 0) * d[4];
+            const int64_t ek1_0_0 = b0_0[0] + (b0_0[0] < 0 ? size1_0 : 0);
+            const int64_t k1_0_0 = (uint64_t)ek1_0_0 < (uint64_t)size1_0 ? ek1_0_0 : 0;
+            const float *const b1_0 = a1 + k1_0_0 * far1_0;
+            const int64_t *const b0_1 = a0 + (q0 + 1) * d[4];
+            const int64_t ek1_0_1 = b0_1[0] + (b0_1[0] < 0 ? size1_0 : 0);
+            const int64_t k1_0_1 = (uint64_t)ek1_0_1 < (uint64_t)size1_0 ? ek1_0_1 : 0;
+            const float *const b1_1 = a1 + k1_0_1 * far1_0;
+            const int64_t *const b0_2 = a0 + (q0 + 2) * d[4];
+            const int64_t ek1_0_2 = b0_2[0] + (b0_2[0] < 0 ? size1_0 : 0);
+            const int64_t k1_0_2 = (uint64_t)ek1_0_2 < (uint64_t)size1_0 ? ek1_0_2 : 0;
+            const float *const b1_2 = a1 + k1_0_2 * far1_0;
+            const int64_t *const b0_3 = a0 + (q0 + 3) * d[4];
+            const int64_t ek1_0_3 = b0_3[0] + (b0_3[0] < 0 ? size1_0 : 0);
+            const int64_t k1_0_3 = (uint64_t)ek1_0_3 < (uint64_t)size1_0 ? ek1_0_3 : 0;
+            const float *const b1_3 = a1 + k1_0_3 * far1_0;
+            const int64_t *const b0_4 = a0 + (q0 + 4) * d[4];
+            const int64_t ek1_0_4 = b0_4[0] + (b0_4[0] < 0 ? size1_0 : 0);
+            const int64_t k1_0_4 = (uint64_t)ek1_0_4 < (uint64_t)size1_0 ? ek1_0_4 : 0;
+            const float *const b1_4 = a1 + k1_0_4 * far1_0;
+            const int64_t *const b0_5 = a0 + (q0 + 5) * d[4];
+            const int64_t ek1_0_5 = b0_5[0] + (b0_5[0] < 0 ? size1_0 : 0);
+            const int64_t k1_0_5 = (uint64_t)ek1_0_5 < (uint64_t)size1_0 ? ek1_0_5 : 0;
+            const float *const b1_5 = a1 + k1_0_5 * far1_0;
+            const int64_t *const b0_6 = a0 + (q0 + 6) * d[4];
+            const int64_t ek1_0_6 = b0_6[0] + (b0_6[0] < 0 ? size1_0 : 0);
+            const int64_t k1_0_6 = (uint64_t)ek1_0_6 < (uint64_t)size1_0 ? ek1_0_6 : 0;
+            const float *const b1_6 = a1 + k1_0_6 * far1_0;
+            const int64_t *const b0_7 = a0 + (q0 + 7) * d[4];
+            const int64_t ek1_0_7 = b0_7[0] + (b0_7[0] < 0 ? size1_0 : 0);
+            const int64_t k1_0_7 = (uint64_t)ek1_0_7 < (uint64_t)size1_0 ? ek1_0_7 : 0;
+            const float *const b1_7 = a1 + k1_0_7 * far1_0;
+            #pragma GCC ivdep
+            for (int64_t c = 0; c < w; c++) {
+                const float v1_0 = b1_0[c];
+                const float v1_1 = b1_1[c];
+                const float v1_2 = b1_2[c];
+                const float v1_3 = b1_3[c];
+                const float v1_4 = b1_4[c];
+                const float v1_5 = b1_5[c];
+                const float v1_6 = b1_6[c];
+                const float v1_7 = b1_7[c];
+                a_2[c] += (((v1_0 + v1_1) + (v1_2 + v1_3)) + ((v1_4 + v1_5) + (v1_6 + v1_7)));
+            }
+        }
+        for (; q0 < d[2]; q0++) {
+            const int64_t q_0 = q0;
+            const int64_t *const b0 = a0 + q_0 * d[4];
+            const int64_t ek1_0 = b0[0] + (b0[0] < 0 ? size1_0 : 0);
+            const int64_t k1_0 = (uint64_t)ek1_0 < (uint64_t)size1_0 ? ek1_0 : 0;
+            const float *const b1 = a1 + k1_0 * far1_0;
+            #pragma GCC ivdep
+            for (int64_t c = 0; c < w; c++) {
+                const float v1 = b1[c];
+                a_2[c] += v1;
+            }
+        }
+        #pragma GCC ivdep
+        for (int64_t c = 0; c < w; c++) {
+            const float v2 = (float)a_2[c];
+            a2[c] = v2;
+        }
+        lo += w; j0 += w;
+        if (j0 == n) { j0 = 0; row++; }
+    }
+    return 0;
+}
