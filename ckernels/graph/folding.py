@@ -23,12 +23,7 @@ def fold(node):
     """A constant when all inputs are constants (or it is a known shape), else the node."""
     if node.op.name == "shape" and None not in node.inputs[0].shape:
         return sizes_constant(node.inputs[0].shape, node.shape)
-    if (
-        not node.inputs
-        or node.op.kind == "leaf"
-        or node.outs is not None
-        or node.op.name in EFFECTS
-    ):
+    if not node.inputs or node.outs is not None or node.op.name in EFFECTS:
         return node
     if any(i.op.name != "constant" for i in node.inputs):
         # users compute sizes in int32, as K.shape gives them

@@ -1,8 +1,11 @@
 """Static shapes: which are the same as they stand, and what they broadcast to."""
 
+import itertools
+
+import numpy as np
 import pytest
 
-from ckernels.graph.shapes import broadcast, known_same
+from ckernels.graph.shapes import broadcast, dense_strides, in_memory, known_same
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (None, 3), (None, None)])
@@ -30,3 +33,26 @@ def test_shapes_that_differ_anywhere_are_not_the_same(a, b):
 def test_three_shapes_are_broadcast_as_two_and_one(shapes, expected):
     assert broadcast("add", *shapes) == expected
     assert broadcast("add", broadcast("add", *shapes[:2]), shapes[2]) == expected
+
+
+@pytest.mark.parametrize("perm", list(itertools.permutations(range(3))))
+@pytest.mark.parametrize("shape", [(2, 3, 4), (3, 1, 2), (1, 1, 5), (1, 1, 1)])
+def test_orders_in_memory_are_those_of_numpy(shape, perm):
+    """Strides without gaps are those NumPy gives; the order is read off them again, axes of one
+    element first."""
+    a = np.zeros([shape[k] for k in perm]).transpose(np.argsort(perm))
+    strides = tuple(s // a.itemsize for s in a.strides)
+    found = dense_strides(perm, shape)
+    assert [s for s, n in zip(found, shape) if n > 1] == [
+        s for s, n in zip(strides, shape) if n > 1
+    ]
+    ones = [k for k in range(3) if shape[k] == 1]
+    assert in_memory(strides, shape)[: len(ones)] == tuple(sorted(ones, key=lambda k: -strides[k]))
+    assert in_memory(strides, shape)[len(ones) :] == tuple(k for k in perm if shape[k] > 1)
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_axes_that_run_backwards(axis):
+    order = [~k if k == axis else k for k in (2, 0, 1)]
+    a = np.flip(np.zeros((4, 2, 3)).transpose(1, 2, 0), axis)
+    assert dense_strides(order, (2, 3, 4)) == tuple(s // a.itemsize for s in a.strides)

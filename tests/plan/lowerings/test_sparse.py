@@ -1,0 +1,46 @@
+"""Where the numbers of sparse matrices side by side come from, in C, beside a walk through rows."""
+
+import numpy as np
+import pytest
+
+import ckernels as K
+from ckernels import ops
+from ckernels.api.tensor import Tensor
+from ckernels.ops import sparse
+from ckernels.plan.instructions import PYCALL
+
+RNG = np.random.default_rng(6)
+
+
+def starts(rows, most, dtype):
+    return np.append(0, np.cumsum(RNG.integers(0, most + 1, rows))).astype(dtype)
+
+
+def walked(*indptrs):
+    found, before = [], np.append(0, np.cumsum([p[-1] for p in indptrs]))
+    for r in range(len(indptrs[0]) - 1):
+        for k, p in enumerate(indptrs):
+            found += range(int(before[k] + p[r]), int(before[k] + p[r + 1]))
+    return np.array(found, "int64")
+
+
+@pytest.mark.parametrize("dtypes", [("int32",), ("int32", "int64"), ("int64", "int32", "int32")])
+def test_rows_side_by_side(dtypes):
+    count = K.placeholder((None,), dtype="int32")
+    places = [K.placeholder((None,), dtype=d) for d in dtypes]
+    f = K.function(
+        [count, *places], Tensor(sparse.csr_interleave(count.node, *(p.node for p in places)))
+    )
+    for rows, most in ((1, 3), (5, 4), (40, 2), (3, 0), (0, 1)):
+        indptrs = [starts(rows, most, d) for d in dtypes]
+        want = walked(*indptrs)
+        np.testing.assert_array_equal(f(np.zeros(len(want), "int32"), *indptrs), want)
+
+
+def test_matrices_of_no_rows_and_of_other_rows_are_left_to_numpy():
+    places = [K.placeholder((n,), dtype="int32") for n in (1, 1)]
+    count = K.placeholder((0,), dtype="int32")
+    node = sparse.csr_interleave(count.node, *(p.node for p in places))
+    f = K.function([count, *places], Tensor(ops.cast(node, "int32")))
+    assert f(*(np.zeros(n, "int32") for n in (0, 1, 1))).shape == (0,)
+    assert any(i.kind == PYCALL for i in f.info.program.instructions)
