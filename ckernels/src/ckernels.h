@@ -174,6 +174,7 @@ typedef struct {
     int64_t lda, ldb, ldc;
     double alpha, beta;
     int whole;                    /* no panel of a larger product */
+    int thin;                     /* few rows by a large B, which is read from memory as it lies */
 } ck_gemm_shape;
 
 int ck_builtin_gemm(int dtype, const ck_gemm_shape *s, const void *a, const void *b, void *c);

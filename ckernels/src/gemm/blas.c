@@ -117,12 +117,14 @@ static int tidy(int64_t *ld, int64_t rows, int64_t cols)
 /* Whether the built-in gemm takes panels of this shape whatever their rows: from 16 on. */
 int ck_blas_is_builtin(const ck_blas *blas, const ck_gemm_shape *s)
 {
-    return !blas->sgemm || (blas->few && s->m >= 16);
+    return !blas->sgemm || (blas->few && (s->m >= 16 || s->thin));
 }
 
 /* Whether a library is left what it is good at, where the built-in gemm does most. */
 static int wanted(const ck_blas *blas, const ck_gemm_shape *s)
 {
+    if (blas->few && s->thin)
+        return 0;
     if (!blas->few || s->m < (s->trans_b ? 16 : 8))
         return 1;
     return blas->small && s->whole && !s->trans_b && s->m * s->n * s->k < SMALL;
@@ -165,7 +167,7 @@ int ck_blas_gemm(const ck_blas *blas, int dtype, const ck_gemm_shape *shape, con
 
 static int self_test(const ck_blas *blas)
 {
-    const ck_gemm_shape s = {5, 7, 3, 0, 1, 4, 3, 8, 2.0, 0.0, 1};
+    const ck_gemm_shape s = {5, 7, 3, 0, 1, 4, 3, 8, 2.0, 0.0, 1, 0};
     float a[20], b[21], c[40];
     double da[20], db[21], dc[40];
     for (int i = 0; i < 20; i++)

@@ -8,7 +8,10 @@
 
 #include <string.h>
 
-enum { BY_COLUMNS = 256 << 10 };       /* bytes of a matrix whose columns are summed up in registers */
+enum {
+    BY_COLUMNS = 256 << 10,            /* bytes of a matrix whose columns are summed up in registers */
+    PART_BYTES = 24 << 10              /* of a vector beside a matrix: it stays in L1 */
+};
 
 typedef struct {
     void (*tile)(int64_t k, const void *a, int64_t arow, int64_t ak, const void *b, int64_t bk,
@@ -37,11 +40,14 @@ CK_DISPATCH(static, kernel, choose)
    1024) 145 and 128. Not so on Sapphire Rapids, where only a B that fits in L1 is read for more
    than FEW_TALL rows: (32, 128) @ (128, 512) 71 and 73, but (64, 128) @ (128, 512) 78 and 72, (128,
    784) @ (784, 512) 104 and 85, 512^3 85 and 67. Where a team packs B, long blocks touch C seldom: 1024^3 float32, GFLOP/s on
-   one and two threads, 4096 bytes of k by 132 rows 218 and 427, 1024 by 192 rows 194 and 333. */
+   one and two threads, 4096 bytes of k by 132 rows 218 and 427, 1024 by 192 rows 194 and 333. A
+   large B of few rows of A (thin) comes from memory: it is read as it lies, THIN_K of its rows at a
+   time over columns whose C stays in L2. (8, 30000) @ (30000, 2000), one thread, ms, OpenBLAS, by
+   slivers of KC, and so: float32 34, 40, 17; float64 52, 116, 32. */
 enum {
     KC = 288, MC = 192, NC = 512, NC_SHARED = 1024, DIRECT_N = 128, DIRECT_M = 24,
     DIRECT_TALL = 512, DIRECT_BYTES = 2 << 20, FEW_TALL = 48, FEW_BYTES = 32 << 10,
-    SHARED_BYTES = 64 << 20,
+    SHARED_BYTES = 64 << 20, THIN_K = 8, THIN_BYTES = 256 << 10,
     DEEP_BYTES = 4096, MC_DEEP = 132
 };
 
@@ -129,11 +135,13 @@ typedef struct {
 /* A block of A is read once per column tile, a block of B once per row tile: packing pays from
    the third tile on, or where the tiles could not read the operand at all. */
 static layout plan(const kernel *f, const operands *o, int64_t m, int64_t n, int64_t k,
-                   const ck_packed *shared)
+                   const ck_packed *shared, int thin)
 {
     layout w = {.mc = MC, .kc = even(k, KC), .nc = NC};
     w.direct_a = (o->a_row == 1 || o->a_k == 1) && n <= DIRECT_N;
     w.direct_b = reads_directly(f, o->b_col, m, n, k);
+    if (thin)
+        w.kc = THIN_K, w.nc = round_up(THIN_BYTES / (m * f->size), f->nr), w.direct_b = 1;
     if (shared)
         w = (layout){.mc = shared->depth * f->size > KC * 4 ? MC_DEEP : MC, .kc = shared->depth,
                      .nc = NC_SHARED, .shared = shared->data, .width = shared->width,
@@ -218,9 +226,9 @@ static operands operands_of(const ck_gemm_shape *s, const void *a, const void *b
 }
 
 static int in_blocks(const kernel *f, const operands *o, int64_t m, int64_t n, int64_t k,
-                     const ck_packed *shared, int64_t col0)
+                     const ck_packed *shared, int64_t col0, int thin)
 {
-    layout w = plan(f, o, m, n, k, shared);
+    layout w = plan(f, o, m, n, k, shared, thin);
     size_t bytes = (size_t)((w.a + w.b + w.edge) * f->size);
     _Alignas(64) char small[16384];
     char *work = bytes <= sizeof small ? small : ck_alloc(bytes);
@@ -248,7 +256,7 @@ int ck_builtin_gemm(int dtype, const ck_gemm_shape *s, const void *a, const void
         return gemv(f, &o, a, o.a_row, o.a_k, b, o.b_k, s->m, s->k, s->ldc);
     if (s->m == 1 && (o.b_col == 1 || o.b_k == 1))
         return gemv(f, &o, b, o.b_col, o.b_k, a, o.a_k, s->n, s->k, 1);
-    return in_blocks(f, &o, s->m, s->n, s->k, NULL, 0);
+    return in_blocks(f, &o, s->m, s->n, s->k, NULL, 0, s->thin);
 }
 
 /* The same for some rows of a product of several: each sum has one order, whichever rows come with
@@ -258,7 +266,7 @@ int ck_builtin_rows(int dtype, const ck_gemm_shape *s, const void *a, const void
     operands o = operands_of(s, a, b, c);
     if (s->n == 1 && (o.a_row == 1 || o.a_k == 1))
         return ck_builtin_gemm(dtype, s, a, b, c);
-    return in_blocks(choose(dtype), &o, s->m, s->n, s->k, NULL, 0);
+    return in_blocks(choose(dtype), &o, s->m, s->n, s->k, NULL, 0, 0);
 }
 
 /* ---- one right-hand matrix, packed once for a team ---- */
@@ -290,5 +298,5 @@ int ck_builtin_panel(int dtype, const ck_gemm_shape *s, const void *a, const ck_
                      int64_t col0, void *c)
 {
     operands o = operands_of(s, a, NULL, c);
-    return in_blocks(choose(dtype), &o, s->m, s->n, s->k, b, col0);
+    return in_blocks(choose(dtype), &o, s->m, s->n, s->k, b, col0, 0);
 }

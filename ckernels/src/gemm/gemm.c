@@ -153,6 +153,7 @@ enum {
     FEW_ROWS = 192, FEW_BYTES = 2 << 20, /* rows not cut: each part of B is read by one panel */
     SMALL_COLS = 512, SMALL_BYTES = 512 << 10,   /* of B: all panels may read all of it */
     SHARED_WORK = 100000000,             /* from where waiting for the parts is worth it */
+    THIN_ROWS = 16, THIN_SIZE = 1 << 19, /* from so many elements of B on few rows are thin */
     SHARED_K = 192,                      /* below, writing C counts more */
     SHARED_ROWS = 264                    /* twice what the built-in gemm packs at a time */
 };
@@ -180,6 +181,8 @@ static void choose_grid(gemm *g, double work)
     double wanted = work / PANEL_WORK;
     if (builtin && (few || small))         /* the same bits from any grid */
         most = at_least(FEW / 2, at_most(FEW, 2 * (int64_t)ck_get_num_threads()));
+    if (s->m == 1 || (builtin && s->thin))  /* too; wide panels read longer rows of B */
+        most = ck_get_num_threads() > 1 ? 2 * (int64_t)ck_get_num_threads() : 1;
     while (down * across * 2 <= wanted && down * across * g->batch < most) {
         int can_down = s->m / (down * 2) >= (builtin && few ? FEW_ROWS : MIN_ROWS);
         int can_across = s->n / (across * 2) >= MIN_COLS && g->batch * down <= MAX_COUNTED;
@@ -220,7 +223,7 @@ static int choose_shared_grid(gemm *g, double work)
 /* Where B must be packed, by the team once instead of by each panel. */
 static int share(gemm *g, double work)
 {
-    if (g->batch > 1 || g->shape.k < SHARED_K || work < SHARED_WORK
+    if (g->batch > 1 || g->shape.n == 1 || g->shape.k < SHARED_K || work < SHARED_WORK
         || !ck_blas_is_builtin(g->blas, &g->shape))
         return 0;
     g->packed = ck_builtin_packed(g->dtype, &g->shape, &g->shared);
@@ -237,6 +240,9 @@ static int share(gemm *g, double work)
 static int multiply(gemm *g)
 {
     double work = cost(&g->shape);
+    const ck_gemm_shape *s = &g->shape;
+    g->shape.thin = !s->trans_b && s->m > 1 && s->m <= THIN_ROWS && s->n >= 2 * MIN_COLS
+                    && s->k * s->n > THIN_SIZE;
     if (!share(g, work))
         choose_grid(g, work);
     if (g->col_panels > 1)
@@ -292,7 +298,7 @@ static double bits_to_double(int64_t bits)
 static void begin(gemm *g, void *const *p, const ck_gemm_dims *d, ck_fn epilogue)
 {
     g->shape = (ck_gemm_shape){d->m, d->n, d->k, d->trans_a != 0, d->trans_b != 0, d->lda, d->ldb,
-                               d->ldc, bits_to_double(d->alpha), bits_to_double(d->beta), 0};
+                               d->ldc, bits_to_double(d->alpha), bits_to_double(d->beta), 0, 0};
     g->dtype = d->dtype != 0;
     g->size = g->dtype ? sizeof(double) : sizeof(float);
     g->batch = d->batch;
