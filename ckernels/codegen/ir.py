@@ -24,6 +24,7 @@ OWN = {         # ops that only kernels have: what they mean
     "random_bits": "(element, seed, stream, call): a draw", "random_uniform": "as random_bits",
     "random_normal": "as random_bits",
     "exp_shifted": "exp(x) of a difference x <= 0",
+    "exp_below": "exp(x) of x <= 0",
     "at_least": "(x, number): the larger one; a NaN stays, and x where they are equal",
     "at_most": "(x, number): the smaller one; as at_least",
 }  # fmt: skip

@@ -99,6 +99,40 @@ def is_limit(form, values, found, i):
     return dtypes.is_float(limit.dtype) and number is not None and number == number
 
 
+SIGNS = 8  # operations deep that signs are looked for
+
+
+def has_sign(values, i, sign, depth=SIGNS):
+    """Whether value i is, whatever it is made of, 0 or of this sign (1 or -1), or NaN."""
+    v = values[i]
+    if v.number is not None:
+        return v.number * sign >= 0
+    if not depth or not dtypes.is_float(v.dtype):
+        return False
+
+    def of(k, sign):
+        return has_sign(values, v.args[k], sign, depth - 1)
+
+    if v.op in ("square", "abs", "exp", "exp_below", "sqrt"):
+        return sign > 0
+    if v.op == "neg":
+        return of(0, -sign)
+    if v.op == "add":
+        return of(0, sign) and of(1, sign)
+    if v.op == "sub":
+        return of(0, sign) and of(1, -sign)
+    if v.op == "mul":
+        turns = [values[a].op == "neg" for a in v.args]
+        ends = {values[a].args[0] if turn else a for a, turn in zip(v.args, turns)}
+        if len(ends) == 1:  # a number by itself, or by its negative
+            return sign == (1 if turns[0] == turns[1] else -1)
+    if v.op == "mul" or v.op == "true_div" and values[v.args[1]].number:  # 1 / -0.0 is below 0
+        return any(of(0, one) and of(1, one * sign) for one in (1, -1))
+    if v.op in ("sum", "max", "min", "convert"):
+        return dtypes.is_float(values[v.args[0]].dtype) and of(0, sign)
+    return False
+
+
 TOP = Bound("top", Either((("max", "x"), ("maximum", ("max", "x"), "lowest"))))
 BELOW = Bound("d", ("sub", "x", TOP))
 SUMMED = Bound("e", ("exp", BELOW))
@@ -137,6 +171,12 @@ RULES = (
          "x - max(x) is at most 0 or NaN and has been rounded, so that an exponential may do with "
          "one scale, no upper end and 1.05 ulp: 0.34 ns an element in cache instead of 0.61. So is "
          "x less anything above its maximum."),
+    KernelRule("exponentials of what is never positive",
+         ("exp", "x"),
+         ("exp_below", "x"),
+         lambda form, values, found, i: has_sign(values, found["x"], -1), None, True,
+         "One scale and no upper end, with all digits of other exponentials: exp(-x * x / 2) in "
+         "cache 0.32 ns an element instead of 0.44, of doubles 0.86 instead of 1.04."),
     KernelRule("quotients by a root",
          ("true_div", "a", "root"),
          ("mul", "a", ("reciprocal", "root")),

@@ -103,7 +103,7 @@ def scalar(op, attrs, dtype, result):
         return f"({hit}) ? {{2}} : ({dtypes.C_NAMES[result]}){LARGEST[result]}"
     if op in BOUNDED:
         return BOUNDED[op]
-    if op == "exp_shifted":
+    if op in ("exp_shifted", "exp_below"):
         return f"ck_{op}_{dtypes.SUFFIX[result]}({{0}})"
     if op.startswith("random_"):
         return f"ck_{op}_{dtypes.SUFFIX[result]}({{0}}, {{1}}, {{2}}, {{3}})"

@@ -8,6 +8,7 @@ an element lies.
 from ..graph.folding import fold_sizes, of_sizes
 from ..graph.node import constant, make
 from ..graph.op import REGISTRY, having
+from ..graph.shapes import product
 from ..graph.sizes import indices, surely
 from .engine import Family, Formula, Var, fit, scalar, shape_vector
 from .engine import forms as f
@@ -293,8 +294,9 @@ def view_in(operand):
 def views_outside(node):
     """f(view(x), view(y)) is view(f(x, y)) for equal views; operands they do not touch may stay.
 
-    Leaves get the inverse view: f(view(x), leaf) is view(f(x, inverse_view(leaf))). Code: f is any
-    elementwise op, of any number of operands.
+    Leaves get the inverse view: f(view(x), leaf) is view(f(x, inverse_view(leaf))), also where
+    their axes are the last ones that it makes, as scales of channels behind groups of them. Code: f
+    is any elementwise op, of any number of operands.
     """
     for i in node.inputs:
         if i.op.name in RESHAPING or i.op.name == "neg":
@@ -322,6 +324,8 @@ def views_outside(node):
             inputs.append(i)
         elif whole and i.shape == shape and free(i):
             inputs.append(reshaped(behind_reshapes(i), source))
+        elif whole and free(i) and (part := split_alike(i.shape, source, shape)):
+            inputs.append(reshaped(i, part))
         else:
             return None
     y = make(node.op, inputs, node.attrs)
@@ -359,6 +363,15 @@ def trailing(view, source, shape):
     while k < min(len(source), len(shape)) and surely(source[-1 - k], shape[-1 - k]):
         k += 1
     return k
+
+
+def split_alike(part, source, shape):
+    """The last axes of `source` that a reshape to `shape` makes its last ones, of sizes `part`,
+    behind axes that it leaves alone; () where there are none."""
+    k = len(shape) - len(part)
+    if part != shape[k:] or len(source) <= k or not surely(source[:k], shape[:k]):
+        return ()
+    return source[k:] if product(source[k:]) == product(part) else ()
 
 
 INVERSE_DEPTH = 3

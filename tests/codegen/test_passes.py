@@ -158,6 +158,48 @@ def test_a_top_that_is_no_maximum(shift):
         assert np.isfinite(got).all() and (got > 0.1).all(), got
 
 
+# ---- exponentials of what is never positive need one scale ----
+
+NEVER_POSITIVE = {
+    "a Gaussian": lambda x, y: ops.exp(-x * x / 2),
+    "of a square": lambda x, y: ops.exp(-ops.square(x - y) / 8.0),
+    "of a difference": lambda x, y: ops.exp(-0.5 - ops.square(x) * 3.0),
+    "of a sum": lambda x, y: ops.exp(-(ops.abs(x) + ops.square(y))),
+    "of two signs": lambda x, y: ops.exp(ops.abs(x) * -ops.square(y)),
+    "of a root": lambda x, y: ops.exp(-ops.sqrt(ops.abs(x))),
+    "of a norm": lambda x, y: ops.exp(-ops.sum(ops.square(x), 1)),
+    "of another": lambda x, y: ops.exp(-ops.exp(x)),
+}
+ALMOST_NEVER = {
+    "of a number": lambda x, y: ops.exp(-x),
+    "of a square": lambda x, y: ops.exp(ops.square(x) / 8.0),
+    "of two factors": lambda x, y: ops.exp(-x * y),
+    "with a number above": lambda x, y: ops.exp(0.5 - ops.square(x)),
+    "with another sum": lambda x, y: ops.exp(x - ops.square(y)),
+    "of a negative quotient": lambda x, y: ops.exp(-ops.square(x) / -8.0),
+    "of a quotient by what may be -0.0": lambda x, y: ops.exp(-ops.square(x) / -ops.abs(y)),
+    "of a root that may be -0.0": lambda x, y: ops.exp(-1.0 / ops.sqrt(y)),
+    "of a sum of both": lambda x, y: ops.exp(-ops.sum(x, 1)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", [*NEVER_POSITIVE, *(f"almost {n}" for n in ALMOST_NEVER)])
+def test_exponentials_of_what_is_never_positive(name, dtype):
+    build = ALMOST_NEVER[name[7:]] if name.startswith("almost ") else NEVER_POSITIVE[name]
+    x, y = normal(2, 3, 60).astype(dtype) * 4
+    x[0, :8] = 0, -0.0, np.inf, -np.inf, np.nan, 1e-3, 9.5, -27
+    y[0, 4:12] = 0, -0.0, np.inf, -np.inf, np.nan, 1e-3, 9.5, 27
+    got, text = run(build, x, y)
+    leaves = [leaf(a.shape, "float64") for a in (x, y)]
+    with np.errstate(all="ignore"):
+        (want,) = evaluate([build(*leaves)], dict(zip(leaves, (x, y))))
+        np.testing.assert_allclose(
+            got, want.astype(dtype), rtol=1e-4 if dtype[5] == "3" else 1e-12, atol=1e-44
+        )
+    assert ("ck_exp_below_" in text) == (name in NEVER_POSITIVE)
+
+
 # ---- exponentials of what is at most zero need one scale ----
 
 

@@ -126,6 +126,8 @@ EXAMPLES = {
         C(lambda x: view("squeeze", ops.sum(x, 0), axes=(1,)) - constant(dense(3)), 4, 3, 1),
         E(lambda x: ops.exp(-view("expand", x, axes=(1,))), 4),
         E(lambda x: ops.exp(-as_shape(x, 6)), 2, 3),
+        C(lambda x: as_shape(ops.sum(x, 0), 5, 6) * constant(dense(6)), 4, 5, 2, 3),
+        C(lambda x: constant(dense(4, 6)) - as_shape(ops.sum(x, 0), 5, 4, 6), 2, 5, 4, 3, 2),
     ],
     "sign_outside": [
         E(lambda x: as_shape(-x, 6), 2, 3),
@@ -690,7 +692,10 @@ NEAR |= {
                           lambda x: x * constant(np.array([0.0] * 6 + [-0.0]))]),
     "views_outside": (F, [
         lambda x: view("expand", x, axes=(0,)) * view("expand", ops.exp(x), axes=(1,)),
-        lambda x: view("expand", ops.exp(x), axes=(1,)) * to(x, 7, 7)]),
+        lambda x: view("expand", ops.exp(x), axes=(1,)) * to(x, 7, 7),
+        lambda x: as_shape(ops.sum(to(x, 2, 6, 7), 0), 7, 6) * constant(dense(6)),
+        lambda x: as_shape(ops.sum(to(x, 2, 2, 6, 7), 0), 4, 3, 7) * constant(dense(3, 7)),
+        lambda x: as_shape(ops.sum(to(x, 2, 2, 6, 7), 0), 2, 42) * constant(dense(1, 42))]),
     "inverse_views_meet": (F, [
         lambda x: as_shape(ops.exp(as_shape(to(x, 2, 7), 14)), 7, 2),
         lambda x: ops.exp(x[::-1])[1:],

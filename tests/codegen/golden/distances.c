@@ -126,7 +126,7 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
                 for (int64_t c = 0; c < w; c++) {
                     const float v4 = (float)a_4[r * (2 * CK_LANES) + c];
                     const float v5 = -v4;
-                    const float v6 = ck_exp_f32(v5);
+                    const float v6 = ck_exp_below_f32(v5);
                     a2[r * d[7] + (j + c)] = v6;
                 }
             }
