@@ -10,7 +10,7 @@ gof.sched gof.unify misc.buildbot_filter misc.burn_gpu misc.check_blas misc.chec
 misc.check_multi_gpu misc.cpucount misc.doubleop misc.elemwise_openmp_speedup
 misc.elemwise_time_test misc.frozendict misc.gh_api misc.latence_gpu_transfert
 misc.may_share_memory misc.ordered_set misc.safe_asarray misc.strutil misc.windows pathparse
-sandbox.blocksparse sandbox.conv sandbox.cuda sandbox.fourier sandbox.minimal sandbox.multinomial
+sandbox.blocksparse sandbox.conv sandbox.fourier sandbox.minimal sandbox.multinomial
 sandbox.neighbours sandbox.softsign sandbox.solve scan_module.scan_checkpoints
 scan_module.scan_opt scan_module.scan_perform_ext tensor.blas_c tensor.blas_headers
 tensor.blas_scipy tensor.elemwise_cgen tensor.fourier tensor.inc_code tensor.nnet.opt
@@ -79,7 +79,7 @@ NAMES = {
         try_blas_flag var warn_cxx warn_default""",
     "modules.gof": """
         CVM CachedConstantError CallCache CheckStackTraceOptimization CodeBlock
-        DestroyHandler HideC Loop LoopGC Stack VM WrapLinker WrapLinkerMany
+        DestroyHandler HideC Loop LoopGC Stack VM
         add_clear_storage apply_policy calculate_reallocate_info callcache cmodule code_gen
         compiledir config cutils failure_code failure_code_init gc_helper get_c_cleanup
         get_c_declare get_c_extract get_c_extract_out get_c_init get_c_sync get_lock
@@ -124,7 +124,7 @@ NAMES = {
     "tensor.raise_op": """
         Raise gof""",
     "modules.sandbox": """
-        blocksparse conv cuda fourier minimal multinomial neighbours softsign solve""",
+        blocksparse conv fourier minimal multinomial neighbours softsign solve""",
     "tensor.rng_mrg": """
         A1p134 A1p72 A2p134 A2p72 Apply DotModulo M1 M2 MASK12 MASK13 MASK2 MULT2 NORM Op
         ParamsType TensorType Variable bool_t cast function get_vector_length
@@ -226,8 +226,8 @@ NAMES = {
         optdb scalar scalar_sigmoid scalar_softsign sigmoid_inplace softmax_simplifier subtensor
         tensor values_eq_approx_remove_inf values_eq_approx_remove_nan""",
     "tensor.nnet.abstract_conv": """
-        Apply Assert BaseCorr3dMM BaseCorrMM ConvOp EnumList NotScalarConstantError Op
-        OpenMPOp ParamsType TensorType blas blas_header_version blas_headers
+        Apply Assert BaseCorr3dMM BaseCorrMM EnumList NotScalarConstantError Op OpenMPOp
+        ParamsType TensorType blas blas_header_version blas_headers
         gen_conv_code_unroll_batch_kern get_scalar_constant_value gof imported_scipy_signal
         int64 int8 ldflags patternbroadcast""",
     "tensor.nnet.activations": """

@@ -10,6 +10,11 @@ from .doors import put_doors
 
 ROOT = __package__.rpartition(".")[0]
 VERSION = "1.0.5"
+OLD_GPU = """
+    sandbox.cuda sandbox.cuda.basic_ops sandbox.cuda.blas sandbox.cuda.dnn sandbox.cuda.fftconv
+    sandbox.cuda.nnet sandbox.cuda.nvcc_compiler sandbox.cuda.opt sandbox.cuda.rng_curand
+    sandbox.cuda.type sandbox.cuda.var
+""".split()
 PLACES = {     # a module of Theano: the file that has its names, below ckernels.theano
     "": "modules", "gpuarray": "modules.gpuarray", "gof.compilelock": "modules.compilelock",
     "tensor.io": "tensor.io", "d3viz.formatting": "compile.formatting",
@@ -30,6 +35,7 @@ PLACES = {     # a module of Theano: the file that has its names, below ckernels
     "gradient": "gradient.functions", "ifelse": "tensor.ifelse", "misc": "modules.misc",
     "misc.pkl_utils": "compile.pkl_utils", "printing": "compile.printing",
     "raise_op": "tensor.raise_op", "sandbox": "modules.sandbox",
+    **dict.fromkeys(OLD_GPU, "modules.old_gpu"),
     "sandbox.linalg": "tensor.nlinalg", "sandbox.linalg.ops": "tensor.nlinalg",
     "sandbox.rng_mrg": "tensor.rng_mrg", "scalar": "classes.scalar",
     "scalar.basic": "classes.scalar", "scalar.basic_scipy": "classes.scalar",
@@ -68,15 +74,15 @@ PLACES = {     # a module of Theano: the file that has its names, below ckernels
     "typed_list.type": "user_ops.typed_list", "updates": "scan.updates",
 }  # fmt: skip
 INSTEAD = {     # module or name: what to use
-    "theano.gof.WrapLinker": "MonitorMode calls functions before and after each node",
+    "theano.gof.DestroyHandler": "nothing overwrites what is still needed: the engine sees to it",
 }  # fmt: skip
 
 
 def missing(module, name):
     """The AttributeError for a name that is not here: whether Theano 1.0 had it.
 
-    >>> print(missing("theano.gof", "WrapLinker"))  # doctest: +ELLIPSIS
-    theano.gof.WrapLinker is a name of Theano 1.0.5 that ckernels does not have: Monitor...
+    >>> print(missing("theano.gof", "DestroyHandler"))  # doctest: +ELLIPSIS
+    theano.gof.DestroyHandler is a name of Theano 1.0.5 that ckernels does not have: nothing...
     """
     whole = f"{module}.{name}"
     if not known(module, name):

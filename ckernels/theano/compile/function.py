@@ -19,6 +19,7 @@ from ..base.names import absent_of as _absent_of
 from ..base.signatures import like as _like
 from ..graph.apply import Constant, Variable, apply_order
 from ..graph.apply import inputs as graph_inputs
+from ..graph.fg import lower_again
 from ..graph.type import DisconnectedType, NullType
 from ..handles.sharedvar import Container, SharedVariable, TensorSharedVariable, shared
 from ..handles.variables import Handle, as_tensor_variable
@@ -224,6 +225,8 @@ def _outputs(outputs):
             why = getattr(one.type, "why_null", "nothing flows back there")
             raise UsageError(f"an output is a gradient that does not exist: {why}")
         if isinstance(one, Variable):
+            if getattr(getattr(one, "fgraph", None), "changed", False):
+                lower_again(one.fgraph)
             found.append(one)
         elif hasattr(one, "node") and hasattr(one, "dtype"):
             found.append(as_tensor_variable(one))

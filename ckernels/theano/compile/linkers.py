@@ -184,6 +184,36 @@ class DualLinker(Linker):
         return both
 
 
+class WrapLinker(Linker):
+    """Has each node computed by `wrapper(i, node, *thunks)`, a thunk for each of `linkers`.
+
+    A thunk has `inputs` and `outputs`, lists of one-element lists of arrays; the wrapper calls
+    it. The function runs in NumPy, node by node, and goes on with what the first thunk computed.
+    """
+
+    way = "vm"
+
+    def __init__(self, linkers, wrapper):
+        Linker.__init__(self)
+        self.linkers, self.wrapper = list(linkers), wrapper
+
+    def _function(self, way):
+        return Linker._function(self, self)
+
+    def compiled(self):
+        return self._function(self)
+
+
+def WrapLinkerMany(linkers, wrappers):  # noqa: N802 (Theano's name)
+    """A WrapLinker that calls several wrappers, in their order."""
+
+    def wrapper(*args):
+        for each in wrappers:
+            each(*args)
+
+    return WrapLinker(linkers, wrapper)
+
+
 def _differ(a, b):
     if a.dtype != b.dtype or a.shape != b.shape:
         raise CKernelsError(

@@ -28,7 +28,17 @@ OPTIMIZERS = {None: "none", "None": "none", "merge": "none", "o4": "fast_run", "
               "fast_run_stable": "fast_run", "fast_compile": "fast_compile",
               "stabilize": "fast_compile"}  # fmt: skip
 predefined_linkers = {name: name for name in sorted(LINKERS)}
-predefined_optimizers = dict.fromkeys(OPTIMIZERS)  # what users registered replaces None
+
+
+class _Optimizers(dict):
+    """{name: what a user registered}; of Theano's own names, whose value is None, the Query."""
+
+    def __getitem__(self, name):
+        found = dict.__getitem__(self, name)
+        return Mode("vm", name).query() if found is None else found
+
+
+predefined_optimizers = _Optimizers.fromkeys(OPTIMIZERS)
 
 
 def _empty(rewrites):
@@ -121,6 +131,11 @@ class Mode:
 
     def watch(self):
         """None, or what makes the callable of a Spec that this mode watches."""
+        if hasattr(self.linker, "wrapper"):
+            from .watched import Wrapped
+
+            return lambda spec: Wrapped(spec, self)
+        return None
 
     def _with(self, *tags):
         made = self.clone()

@@ -27,6 +27,7 @@ class FunctionGraph(object2):
             inputs, outputs = _clone(inputs, outputs)
         self.inputs, self.outputs = list(inputs), list(outputs)
         self.update_mapping, self._features = update_mapping or {}, []
+        self.changed = False
         self.execute_callbacks_time, self.execute_callbacks_times = 0, {}
         self.apply_nodes, self.variables, self._clients = set(), set(), {}
         for feature in features or ():
@@ -142,6 +143,7 @@ class FunctionGraph(object2):
             return
         self._import(new_r, reason)
         (self.outputs if node == "output" else node.inputs)[i] = new_r
+        self.changed = True  # its variables stand for nodes of the engine as it was
         self._clients[r].remove((node, i))
         self._clients[new_r].append((node, i))
         self.execute_callbacks("on_change_input", node, i, r, new_r, reason=reason)
@@ -216,6 +218,7 @@ class FunctionGraph(object2):
 
 def lower_again(fgraph):
     """Give all variables of a graph that was changed their nodes of the engine anew."""
+    fgraph.changed = False
     for apply in fgraph.toposort():
         apply.op._lower(apply)
 

@@ -35,7 +35,8 @@ __getattr__ = _absent_of(
             function_dump SymbolicInput SymbolicOutput""",
         "modules.tensor": "get_scalar_constant_value sparse_grad as_tensor_variable",
         "modules.gof": """PureOp object2 FunctionGraph Container InconsistencyError CLinker
-            DualLinker Linker LocalLinker OpWiseCLinker PerformLinker OpenMPOp""",
+            DualLinker Linker LocalLinker OpWiseCLinker PerformLinker OpenMPOp WrapLinker
+            WrapLinkerMany""",
     },
 )
 

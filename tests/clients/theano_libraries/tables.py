@@ -79,6 +79,15 @@ LIBRARIES = {
     "Theano-Tutorials": Library(
         "Theano-Tutorials", "Newmu/Theano-Tutorials", ("programs/theano_tutorials.py",)
     ),
+    "theano_exercises": Library(
+        "theano_exercises", "goodfeli/theano_exercises", ("programs/theano_exercises.py",)
+    ),
+    "sklearn-theano": Library(
+        "sklearn-theano",
+        "sklearn-theano/sklearn-theano",
+        ("sklearn_theano/tests", "sklearn_theano/utils/tests"),
+        "floatX=float32",
+    ),
     "pymc3": Library(
         "pymc3",
         "the wheel pymc3 3.8, unpacked",
@@ -105,6 +114,17 @@ CHANGED = {  # {library: {file: [(old, new)]}}
     },
     "DeepLearningTutorials": {
         "code/logistic_sgd.py": [("open('best_model.pkl')", "open('best_model.pkl', 'rb')")],
+    },
+    "pylearn2": {
+        "pylearn2/expr/tests/test_probabilistic_max_pooling.py": [
+            ("rows / pool_rows", "rows // pool_rows"),
+            ("cols / pool_cols", "cols // pool_cols"),
+            ("n / pool_size", "n // pool_size"),
+        ],
+        "pylearn2/expr/probabilistic_max_pooling.py": [
+            ("zr / r, zc / c", "zr // r, zc // c"),
+            ("n / pool_size)", "n // pool_size)"),
+        ],
     },
     "pymc3": {
         "pymc3/tests/conftest.py": [("fixture('function'", "fixture(scope='function'")],

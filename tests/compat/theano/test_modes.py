@@ -155,3 +155,58 @@ def test_linkers_overwrite_and_compare():
     seen = []
     gof.DualLinker(lambda p, q: seen.append(p - q)).accept(graph).make_function()(a)
     assert np.ravel(seen).tolist() == [-1, -1]
+
+
+def test_a_wrapper_computes_each_node():
+    seen = []
+
+    def wrapper(i, node, fn):
+        before = [o[0] for o in fn.outputs]
+        fn()
+        seen.append((i, str(node.op), before, [o[0].tolist() for o in fn.outputs]))
+
+    linker = gof.WrapLinker([gof.OpWiseCLinker()], wrapper)
+    f = theano.function([X], T.exp(X) * 2.0, mode=theano.Mode(linker, "fast_run"))
+    assert f([0.0]).tolist() == [2.0]
+    assert sum("exp" in op for _, op, _, _ in seen) == 1 and [2.0] in seen[-1][-1]
+    assert all(before == [None] for _, _, before, _ in seen)
+    assert [i for i, *_ in seen] == sorted(i for i, *_ in seen)
+
+
+def test_several_wrappers_and_errors_of_them():
+    def negative(i, node, fn):
+        if any(v[0].min() < 0 for v in fn.inputs):
+            raise FloatingPointError("negative")
+
+    many = gof.WrapLinkerMany([gof.PerformLinker()], [negative, lambda i, node, fn: fn()])
+    f = theano.function([X], T.sqrt(X + 1.0), mode=theano.Mode(many))
+    assert f([3.0]).tolist() == [2.0]
+    with pytest.raises(FloatingPointError, match="negative"):
+        f([-5.0])
+    graph = gof.FunctionGraph([X], [X * 2.0])
+    assert many.accept(graph).make_function()([1.0]).tolist() == [2.0]
+    thunk, inputs, outputs = many.clone().accept(graph).make_thunk()
+    inputs[0].value = [4.0]
+    thunk()
+    assert outputs[0].value.tolist() == [8.0]
+
+
+def test_a_graph_that_was_changed_by_hand_is_what_a_function_computes():
+    x, y, z = T.dscalars("xyz")
+    a = x + y
+    graph = gof.FunctionGraph([x, y, z], [a * z], clone=False)
+    assert theano.function([x, y, z], graph.outputs)(2, 5, 3) == [21]
+    graph.replace(a, x)
+    assert theano.function([x, z], graph.outputs)(2, 3) == [6]
+    graph.change_input(graph.outputs[0].owner, 1, y)
+    assert theano.function([x, y], graph.outputs[0])(2, 5) == 10
+
+
+def test_the_names_of_optimizers_stand_for_queries():
+    from ckernels.compat.theano.compile import optdb
+    from ckernels.compat.theano.compile.mode import predefined_optimizers
+
+    assert predefined_optimizers["fast_run"].include >= {"fast_run"}
+    assert optdb.query(predefined_optimizers["o1"]) is not None
+    with pytest.raises(KeyError):
+        predefined_optimizers["no such name"]

@@ -22,13 +22,13 @@ NEVER = "neither here nor in Theano 1.0.5"
     "module, name",
     [
         (theano, "theano_logger"),
-        (theano.gof, "WrapLinker"),
+        (theano.gof, "CallCache"),
         (theano.gof, "DestroyHandler"),
         (nlinalg, "QRIncomplete"),
         (slinalg, "CholeskyGrad"),
         (T, "gammainc"),
         (T.nnet, "CrossentropyCategorical1Hot"),
-        (T.nnet.abstract_conv, "ConvOp"),
+        (T.nnet.abstract_conv, "BaseCorrMM"),
         (theano.compile, "orig_function"),
         (theano.scan_module, "traverse"),
         (theano.printing, "PPrinter"),
@@ -63,8 +63,8 @@ def test_theano_had_it_not(module):
 
 
 def test_reasons_and_modules():
-    with pytest.raises(AttributeError, match="MonitorMode calls functions"):
-        getattr(theano.gof, "WrapLinker")  # noqa: B009
+    with pytest.raises(AttributeError, match="nothing overwrites what is still needed"):
+        getattr(theano.gof, "DestroyHandler")  # noqa: B009
     assert all(names.known(*whole.rsplit(".", 1)) for whole in names.INSTEAD)
     with pytest.raises(ModuleNotFoundError, match=f"theano.tensor.blas_c {HAD}"):
         _finder.find_spec("theano.tensor.blas_c")

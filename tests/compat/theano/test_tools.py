@@ -12,6 +12,7 @@ import ckernels.compat.theano.tensor as T
 from ckernels.compat.theano.gof import FunctionGraph, compilelock
 from ckernels.compat.theano.tensor import opt
 from ckernels.compat.theano.tensor.utils import hash_from_ndarray, shape_of_variables
+from ckernels.theano.modules import installing
 
 x, y, z = T.dmatrices("xyz")
 a, b, c, d = T.dmatrices("abcd")
@@ -158,8 +159,7 @@ def formatter():
 
 def test_graphs_of_pydot(formatter):
     w = theano.shared(np.ones((3, 2)), name="w")
-    f = theano.function([x], T.nnet.softmax(T.dot(x, w) * 2.0))
-    drawn = formatter(f)
+    drawn = formatter(FunctionGraph([x], [T.nnet.softmax(T.dot(x, w) * 2.0)]))
     nodes = [n.get_attributes() for n in drawn.get_nodes()]
     kinds = [n["node_type"] for n in nodes]
     assert kinds.count("output") == 1 and kinds.count("shared_input") == 1
@@ -193,3 +193,41 @@ def test_words_of_types_and_variables():
     if not formatting.pydot_imported:
         with pytest.raises(ImportError, match="pip install pydot"):
             formatting.PyDotFormatter()
+
+
+def test_the_old_gpu_back_end_imports_and_is_not_there():
+    theano.install()
+    try:
+        from theano.sandbox import cuda
+        from theano.sandbox.cuda.basic_ops import gpu_contiguous
+        from theano.sandbox.cuda.dnn import dnn_available
+    finally:
+        installing.uninstall()
+    assert not cuda.cuda_available and not cuda.cuda_enabled and not dnn_available()
+    assert not isinstance(T.fvector().type, cuda.CudaNdarrayType)
+    with pytest.raises(NotImplementedError, match="gpu_contiguous needs a GPU"):
+        gpu_contiguous(T.fmatrix())
+    with pytest.raises(NotImplementedError, match="gpu0 cannot be used"):
+        cuda.use("gpu0")
+    assert cuda.unuse() is None
+    assert not hasattr(cuda, "no_such_name")
+
+
+def test_the_convolution_of_the_first_years():
+    from ckernels.compat.theano.tensor.nnet.conv import ConvOp
+
+    assert ConvOp.getOutputShape((5, 6), (2, 3)) == (4, 4)
+    assert ConvOp.getOutputShape((5, 6), (2, 3), (2, 1), "full") == (3, 8)
+    images, filters = T.tensor4(), T.tensor4()
+    rng = np.random.RandomState(0)
+    given = rng.uniform(size=(2, 3, 5, 6)), rng.uniform(size=(4, 3, 2, 3))
+    for op, how in (
+        (ConvOp(), {}),
+        (ConvOp((3, 5, 6), (2, 3), 4, 2, 1, 1, "full"), {"border_mode": "full"}),
+        (ConvOp(dx=2, dy=1), {"subsample": (2, 1)}),
+    ):
+        one = theano.function([images, filters], op(images, filters))(*given)
+        other = T.nnet.conv2d(images, filters, **how)
+        np.testing.assert_array_equal(one, theano.function([images, filters], other)(*given))
+    with pytest.raises(ValueError, match="imshp_logical"):
+        ConvOp(imshp_logical=(3, 5, 6))

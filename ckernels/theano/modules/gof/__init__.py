@@ -23,7 +23,7 @@ __getattr__ = _absent_of(
         "user_ops.cop": "COp OpenMPOp",
         "user_ops.params_type": "ParamsType Params",
         "compile.linkers": """CLinker DualLinker Linker LocalLinker OpWiseCLinker PerformLinker
-            VM_Linker""",
+            VM_Linker WrapLinker WrapLinkerMany""",
         "graph.fg": "FunctionGraph InconsistencyError AlreadyThere",
         "handles.sharedvar": "Container",
         "handles.test_values": "get_test_value",

@@ -518,6 +518,27 @@ class CorrMM(AbstractConv2d):
         )
 
 
+class ConvOp(AbstractConv2d):
+    """The convolution of Theano's first years: border_mode is output_mode, dx and dy are steps
+    along rows and columns; sizes (channels, rows, columns) and (rows, columns) may be told."""
+
+    def __init__(self, imshp=None, kshp=None, nkern=None, bsize=None, dx=1, dy=1,
+                 output_mode="valid", imshp_logical=None, kshp_logical=None, **how):  # fmt: skip
+        if imshp_logical is not None or kshp_logical is not None:
+            raise ArgumentError("ConvOp does not take imshp_logical or kshp_logical here")
+        image = (None,) * 3 if imshp is None else (1,) * (3 - len(imshp)) + tuple(imshp)
+        kernel = (None,) * 2 if kshp is None else tuple(kshp)
+        AbstractConv2d.__init__(
+            self, (bsize, *image), (nkern, image[0], *kernel), output_mode, (dx or 1, dy or 1)
+        )
+
+    @staticmethod
+    def getOutputShape(inshp, kshp, stride=(1, 1), mode="valid"):  # noqa: N802 (Theano's name)
+        """(rows, columns) of the result for (rows, columns) of images and filters."""
+        shape = get_conv_output_shape((1, 1, *inshp), (1, 1, *kshp), mode, tuple(stride))
+        return shape[2:]
+
+
 class CorrMM_gradWeights(AbstractConv2d_gradWeights):  # noqa: N801
     """Its gradient by the filters."""
 
