@@ -24,6 +24,7 @@ typedef struct {
     int64_t row_panels, col_panels;      /* the grid */
     int64_t tile, cols;                  /* rows and columns that stay together in a panel */
     int by_column;                       /* the panels of one column after another: B is large */
+    int mirrored;                        /* A @ A^T: panels right of the diagonal are copied */
     int64_t tasks, per_task;             /* per_task: batch items of a task when they are not cut */
     _Atomic int64_t next[HOMES];         /* the first task nobody has taken, of each thread's own */
     int64_t homes;
@@ -88,6 +89,34 @@ static int64_t bound(int64_t size, int64_t tile, int64_t panel, int64_t panels)
     return at_most(ceil_div(size, tile) * panel / panels * tile, size);
 }
 
+/* Columns [col0, col1) of C above the diagonal from those rows of C. */
+static void mirror(const gemm *g, int64_t col0, int64_t col1)
+{
+    int64_t ld = g->shape.ldc;
+    double *c = (double *)g->c;
+    float *f = (float *)g->c;
+    for (int64_t r = 0; r < col1; r++) {
+        int64_t first = at_least(col0, r + 1);
+        for (int64_t q = first; g->dtype && q < col1; q++)
+            c[r * ld + q] = c[q * ld + r];
+        for (int64_t q = first; !g->dtype && q < col1; q++)
+            f[r * ld + q] = f[q * ld + r];
+    }
+}
+
+/* A task of a product of a matrix with its own transpose: rows as far as their diagonal, the longest
+   first. */
+static int do_half(gemm *g, int64_t task)
+{
+    int64_t p = g->row_panels - 1 - task;
+    int64_t row = bound(g->shape.m, g->tile, p, g->row_panels);
+    int64_t row1 = bound(g->shape.m, g->tile, p + 1, g->row_panels);
+    int code = panel(g, 0, row, row1, 0, row1);
+    if (!code)
+        mirror(g, row, row1);
+    return code;
+}
+
 /* A task of one panel: (item, row panel, column panel), the last fastest. Whoever makes the
    last column panel of some rows runs their epilogue. */
 static int do_panel(gemm *g, int64_t task)
@@ -134,7 +163,8 @@ static int run(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
     for (int64_t i = 0; i < g->homes; i++) {
         int64_t home = (ck_seat() + i) % g->homes, end = g->tasks * (home + 1) / g->homes;
         for (int64_t t; !code && (t = atomic_fetch_add(&g->next[home], 1)) < end;)
-            code = g->row_panels * g->col_panels > 1 ? do_panel(g, t) : do_items(g, t);
+            code = g->mirrored ? do_half(g, t)
+                   : g->row_panels * g->col_panels > 1 ? do_panel(g, t) : do_items(g, t);
     }
     return code;
 }
@@ -154,6 +184,7 @@ enum {
     SMALL_COLS = 512, SMALL_BYTES = 512 << 10,   /* of B: all panels may read all of it */
     SHARED_WORK = 100000000,             /* from where waiting for the parts is worth it */
     THIN_ROWS = 16, THIN_SIZE = 1 << 19, /* from so many elements of B on few rows are thin */
+    HALF_ROWS = 64, HALF_K = 64, HALF_MOST = 16,  /* panels of a product that is mirrored */
     SHARED_K = 192,                      /* below, writing C counts more */
     SHARED_ROWS = 264                    /* twice what the built-in gemm packs at a time */
 };
@@ -220,6 +251,15 @@ static int choose_shared_grid(gemm *g, double work)
     return down > 1;
 }
 
+/* Where a matrix is multiplied by its own transpose, one half of C is that of the other. The
+   covariance of 600 samples of 500 variables, float64, one thread: 6.6 ms whole, 4.6 so. */
+static int is_mirrored(const gemm *g)
+{
+    const ck_gemm_shape *s = &g->shape;
+    return g->a == g->b && g->batch == 1 && s->m == s->n && s->trans_a != s->trans_b
+           && s->lda == s->ldb && s->beta == 0 && s->m >= 3 * HALF_ROWS && s->k >= HALF_K;
+}
+
 /* Where B must be packed, by the team once instead of by each panel. */
 static int share(gemm *g, double work)
 {
@@ -237,6 +277,12 @@ static int share(gemm *g, double work)
     return g->shared.data != NULL;
 }
 
+static int finish_rows(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
+{
+    (void)unused;
+    return finish((const gemm *)p, lo, hi);
+}
+
 static int multiply(gemm *g)
 {
     double work = cost(&g->shape);
@@ -245,6 +291,9 @@ static int multiply(gemm *g)
                     && s->k * s->n > THIN_SIZE;
     if (!share(g, work))
         choose_grid(g, work);
+    g->mirrored = is_mirrored(g);
+    if (g->mirrored)
+        g->row_panels = at_most(s->m / HALF_ROWS, HALF_MOST), g->col_panels = 1, g->tile = 12;
     if (g->col_panels > 1)
         for (int64_t i = 0; i < g->batch * g->row_panels; i++)
             atomic_init(&g->left[i], (int)g->col_panels);
@@ -266,6 +315,9 @@ static int multiply(gemm *g)
         ck_blas_leave(g->blas);
     if (g->shared.data)
         ck_free(g->shared.data, (size_t)g->packed);
+    if (g->mirrored && !code && g->epilogue)
+        code = ck_parallel_for(finish_rows, (void *const *)g, NULL, g->shape.m, 1,
+                               at_least(1, 32768 / g->shape.n));
     return code;
 }
 

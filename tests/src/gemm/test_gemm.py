@@ -191,6 +191,30 @@ def test_same_bits_for_any_number_of_threads(lib, dtype):
         assert len(set(results)) == 1, (m, n, k)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("turned", [0, 1])
+def test_a_matrix_by_its_own_transpose(lib, dtype, turned):
+    """One half of the result is the other; the epilogue sees each row once, when it is whole."""
+    for m, k in ((191, 70), (192, 64), (250, 300), (500, 600)):
+        rows, cols = (k, m) if turned else (m, k)
+        a, view = stored(np.random.default_rng(5), 1, rows, cols, dtype, 3)
+        x = view[0].astype(np.float64)
+        want, results = x.T @ x if turned else x @ x.T, []
+        for threads in (1, 2, 3):
+            lib.ck_set_num_threads(threads)
+            c, cv = stored(np.random.default_rng(6), 1, m, m, dtype, 2)
+            beside, counts = c[:, :, m:].copy(), np.zeros(m + 1, np.int64)
+            ld, one, double = cols + 3, bits(1.0), int(dtype == np.float64)
+            d = dims(double, m, m, k, turned, 1 - turned, ld, ld, m + 2, one, bits(0.0), 1,
+                     0, 0, 0, 1, m, m + 2)  # fmt: skip
+            p = pointers(a, a, c, counts, None, None)
+            assert lib.ck_gemm(p, d, lib.epilogue) == 0
+            assert (counts[:m] == 1).all() and np.array_equal(c[:, :, m:], beside)
+            check(cv[0], want, k, dtype)
+            results.append(cv.tobytes())
+        assert len(set(results)) == 1 and (m == 191 or np.array_equal(cv[0], cv[0].T))
+
+
 def test_same_bits_in_a_batch(lib):
     results = []
     for threads in (1, 2, 3):
