@@ -6,6 +6,7 @@ Strides and offsets count elements. Nothing here allocates or copies.
 
 from dataclasses import dataclass, replace
 
+from ..base import dtypes
 from ..graph.shapes import dense_strides
 from ..graph.sizes import indices, surely, value_of
 
@@ -19,6 +20,11 @@ class Layout:
     strides: tuple
     dtype: str
     offset: int = 0
+
+    @property
+    def pointer(self):
+        """(buffer, bytes) of the first element."""
+        return self.buffer, self.offset * dtypes.ITEMSIZE[self.dtype]
 
 
 def contiguous_strides(shape):

@@ -51,6 +51,26 @@ class Launch:
     least: int = 1  # units for one thread, whatever they take
 
 
+def is_literal(node, group):
+    """Whether the C of a loop has the value of `node` in its text."""
+    return is_number(node) and node.uid not in group.numbers
+
+
+def loaded(group):
+    """The nodes whose memory a loop reads, in the order it reads them."""
+    for node in group.nodes:
+        if node.op.name in GENERATORS:
+            yield from node.inputs
+            continue
+        if node.op.name in KINDS:
+            yield from (operand for operand, *_ in group.reads[node.uid])
+            continue
+        for operand, _, source, _ in group.reads[node.uid]:
+            x = source if source.op.name == "constant" else operand
+            if source.uid not in group.maps and not is_literal(x, group):
+                yield x
+
+
 class _Ref:
     """One operand before collapsing: where it lies and its stride along each domain axis."""
 
@@ -69,7 +89,7 @@ class _Ref:
 
 
 class Lowering:
-    """Lower one group. layouts: node -> Layout of a stored tensor; stores: [(node, Layout)].
+    """Lower one group. layouts: {uid: Layout} of what it reads; stores: [(node, Layout)].
 
     built: {loop: its Launch} of loops lowered for the same plan. Loops that only differ in their
     buffers, as those of equal layers do, share one.
@@ -185,11 +205,11 @@ class Lowering:
 
     def load(self, node, amap, base):
         """The value of an operand, a view of `base`, that lies in memory (or is a literal)."""
-        if is_number(node) and node.uid not in self.group.numbers:
+        if is_literal(node, self.group):
             return self.literal(node.dtype, node.value.reshape(()))
         key = (node.uid, amap)
         if key not in self.made:
-            ref = self.add_ref("in", node.dtype, self.layouts(node), amap)
+            ref = self.add_ref("in", node.dtype, self.layouts[node.uid], amap)
             attrs = (("made", base.op.name),) if base.op.name in passes.TOLD else ()
             self.made[key] = self.value("load", node.dtype, attrs=attrs, operand=ref)
         return self.made[key]
@@ -197,7 +217,7 @@ class Lowering:
     def fetch(self, node):
         """The value of a tensor at indices, all of which lie in memory."""
         reads = self.group.reads[node.uid]
-        (x, want, _, _), layout = reads[0], self.layouts(node.inputs[0])
+        (x, want, _, _), layout = reads[0], self.layouts[node.inputs[0].uid]
         args = tuple([self.load(index, amap, base) for index, amap, base, _ in reads[1:]])
         ref = self.refs[at := self.add_ref("in", x.dtype, layout, want)]  # behind its indices
         walk = list(ref.strides)
@@ -248,7 +268,7 @@ class Lowering:
         """The value of `node` read with `amap`, where it is `base` read with `want`."""
         if base.uid in self.of:
             return self.of[base.uid]
-        if base.op.name == "constant":
+        if base.op.name == "constant":  # its views are not laid out: see loaded
             node, amap = base, want
         return self.load(node, amap, base)
 
@@ -265,7 +285,7 @@ class Lowering:
             if axis is not None:
                 strides[axis] = step
         args = [self.index(tuple(strides), "int64")]
-        layout = self.layouts(state)
+        layout = self.layouts[state.uid]
         for k in range(3):
             key = ("state", state.uid, k)
             if key not in self.made:

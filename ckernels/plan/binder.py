@@ -1,44 +1,39 @@
-"""From a concrete graph to the instructions of a C Plan: order, buffers, what each one does.
+"""From a concrete graph to the instructions of a C Plan: in which order, what shares memory.
 
-Fuses, lowers every group, turns matrix products into gemm instructions (with the next loop as
-epilogue where it fits), scans and branches into instructions with others inside, everything
-without C of its own into a call of its oracle. Shapes and strides are numbers here; kernels are
-not compiled here, and intermediates get their place in memory.py.
+Fuses, lowers every group and every other node, lets the next loop run on rows of what was just made
+where it may, and leaves what has no C of its own to its oracle. What lowerings may do is in
+context.py. Shapes and strides are numbers here; kernels are not compiled here, and intermediates
+get their place in memory.py.
 """
 
 import copy
-import itertools
 from dataclasses import replace
 
 from .. import compiler
 from ..base import dtypes
 from ..base.errors import CompilerMissing
-from ..codegen.layout import as_pairs, fresh, part_of_pairs, view
-from ..codegen.lower import Lowering
-from ..graph.folding import of_sizes
+from ..codegen.layout import fresh, view
+from ..codegen.lower import Lowering, loaded
 from ..graph.node import make
 from ..graph.op import having, rules
 from ..graph.shapes import product
-from ..graph.sizes import Size, bare, greatest, sizes_in, surely, value_of
+from ..graph.sizes import bare, sizes_in, surely, value_of
 from ..graph.walk import consumers, rebuild
-from ..schedule.cost import least_units
 from ..schedule.follow import COPIED
 from ..schedule.fuse import fuse
 from ..schedule.gathers import gather_of, is_gather
-from ..schedule.group import Group
 from ..schedule.order import Order, units_of
 from ..schedule.split import split
-from . import bands, epilogue, native, scan  # noqa: F401  (scan: its lowerings)
-from .gemm import Products
-from .instructions import Instruction, KernelCall, PyCall, RuntimeCall
+from . import bands, epilogue, gemm, native, scan  # noqa: F401  (gemm, scan: their lowerings)
+from .context import Context
+from .instructions import KernelCall, PyCall, RuntimeCall
 from .lowerings import indexed
-from .lowerings.movement import lies_in, narrow, part, without
+from .lowerings.movement import lies_in, narrow
 from .orders import Orders
 from .partial import PartialUpdates, partial_updates
 from .stores import Stores, added_first, key_of
-from .template import OracleCall, SizedConstant
+from .template import OracleCall
 
-JOINED = ("concatenate", "set_slice", "complex_of")  # others may write parts of them before
 RESHAPES, LOWERINGS = having("reshapes"), rules("lowering")
 
 
@@ -48,7 +43,7 @@ def ready(roots):
     return rebuild(roots, step=lambda n: narrow(added_first(split(n))))
 
 
-class Binder(Products):
+class Binder:
     """Builds the instructions for concrete `outputs` and `updates` (Nodes).
 
     These are as `ready` gives them. inputs: {placeholder uid: (index, strides in elements or
@@ -60,105 +55,59 @@ class Binder(Products):
     def __init__(
         self, outputs, updates, inputs, cells, refused=frozenset(), variables=(), c_order=False
     ):
-        self.inputs, self.cells, self.refused = inputs, cells, refused
-        self.constants, self.sizes, self.names = [], {}, itertools.count(1)
-        self.outer, self.steady = None, frozenset()
+        self.refused, self.variables, self.c_order = refused, variables, c_order
         self.built = {}  # loops lowered so far: see Lowering
         self.schedules = []  # of this graph and of all bodies inside of it
-        self.variables, self.c_order = variables, c_order
         self.bands = True  # whether sums may run on rows of loops
-        self.begin(
-            [
-                *((("out", i), n) for i, n in enumerate(outputs)),
-                *((("next", i), n) for i, n in enumerate(updates)),
-            ]
-        )
+        outs = [(("out", i), n) for i, n in enumerate(outputs)]
+        nexts = [(("next", i), n) for i, n in enumerate(updates)]
+        self.begin(outs + nexts, Context(inputs, cells, self.body))
 
-    def begin(self, ends):
+    def begin(self, ends, plan):
         """Take up a graph: `ends` are (buffer, the node whose value it shall hold)."""
-        self.ends, roots = ends, [root for _, root in ends]
+        self.ends, self.plan, roots = ends, plan, [root for _, root in ends]
+        self.inside = plan.outer is not None
         self.schedule = fuse(roots, compiler.ready_made())
         self.schedules.append(self.schedule)
         self.order, self.home = self.schedule
-        self.planes = native.in_planes(self.order, roots)
-        self.orders = self.find_orders()
-        self.partial = partial_updates(self.order, ends, () if self.outer else self.variables)
-        self.instructions, self.layouts, self.assigned, self.copied = [], {}, {}, {}
-        self.parts = {}  # {uid: (a concatenation or a store, where in it, axes of 1 it lacks)}
-        self.stores = {}  # {uid of a store in place: what it changes}
-        self.states, self.kept_states, self.framed = {}, set(), {}  # of a body: see `inner`
+        plan.planes = native.in_planes(self.order, roots)
+        plan.orders = self.find_orders()
+        self.partial = partial_updates(self.order, ends, () if self.inside else self.variables)
+        self.states = {}  # of a body: see Context.inner
         self.checked = {}  # {uid of indices: sizes of which they are known to be indices}
-        self.items = {}  # {uid of a node: {index: item of it that is used}}
         for node in self.order:
             if node.op.name == "item":
-                self.items.setdefault(node.inputs[0].uid, {})[node.attrs["index"]] = node
+                plan.used.setdefault(node.inputs[0].uid, {})[node.attrs["index"]] = node
 
     def find_orders(self):
         """The Orders of the graph; in a body all lies in C order but for planes."""
-        strides = {} if self.outer else {uid: strides for uid, (_, strides) in self.inputs.items()}
-        planes = native.plane_orders(self.order, self.planes)
-        inside = self.outer is not None
-        return Orders(
-            self.order, self.ends, strides, self.home, planes, self.c_order or inside, inside
-        )
+        inputs = {} if self.inside else self.plan.inputs
+        strides = {uid: strides for uid, (_, strides) in inputs.items()}
+        planes = native.plane_orders(self.order, self.plan.planes)
+        fixed = self.c_order or self.inside
+        return Orders(self.order, self.ends, strides, self.home, planes, fixed, self.inside)
 
-    def inner(self, ends, given, steady=(), states=()):
-        """The Binder of a body: it has the same buffers; given: {node: where it lies}; steady:
-        buffers that a scan around it only reads; states: {uid of a node: buffer of an end} of
-        states that may stay where they are; those that do are in `kept_states`, by uid. framed:
-        {uid of a state: a store} where nothing around that changes."""
+    def body(self, plan, ends, given, steady, states):
+        """The Binder of a body of the graph that `plan` is of: see Context.inner."""
         made = copy.copy(self)
-        made.outer, made.steady = self, set(steady)
-        made.begin(list(zip([buffer for buffer, _ in ends], ready([n for _, n in ends]))))
-        made.layouts.update((node.uid, layout) for node, layout in given.items())
+        roots = ready([n for _, n in ends])
+        inner = Context(plan.inputs, plan.cells, made.body, plan, steady)
+        made.begin([(buffer, root) for (buffer, _), root in zip(ends, roots)], inner)
+        for node, layout in given.items():
+            inner.lay(node, layout)
         made.states = dict(states)
         return made
 
-    # ---- buffers ------------------------------------------------------------------------------
-
-    def temp(self, shape, dtype, order=None):
-        name = ("tmp", next(self.names))
-        self.sizes[name] = greatest(1, product(shape)) * dtypes.ITEMSIZE[dtype]
-        return fresh(name, shape, dtype, order)
-
-    def target(self, node, index=None):
-        """A dense layout for a new result: an output or next-value buffer where it is one.
-
-        Its axes are in C order but for what `orders` says. What is only computed to be joined with
-        others is a part of the whole, and a store in place lies where its first operand does.
-        """
-        key = node.uid if index is None else (node.uid, index)
-        if key in self.stores:
-            return self.layout(self.stores[key])
-        if key in self.parts:
-            whole, slices, lacks = self.parts[key]
-            if whole.op.name == "complex_of":
-                return part_of_pairs(self.target(whole), slices)
-            return without(part(self.target(whole), slices), lacks)
-        dtype, shape = self.type_of(node, index)
-        order = self.orders.of.get(key)
-        if key in self.assigned:
-            return fresh(self.assigned[key], shape, dtype, order)
-        made = self.temp(shape, dtype, order)
-        if node.op.name in JOINED:
-            self.assigned[key] = made.buffer
-        return made
-
-    @staticmethod
-    def type_of(node, index):
-        return (node.dtype, node.shape) if index is None else node.outs[index]
+    # ---- what shares memory -------------------------------------------------------------------
 
     def assign_roots(self):
         """Give each root that a unit produces its own memory; others are copied at the end."""
         self.copies = []
         for buffer, root in self.ends:
-            node = self.orders.source(root)
-            key = node.uid
-            if node.op.name == "item":
-                key = (node.inputs[0].uid, node.attrs["index"])
-            produced = node.op.kind not in ("leaf", "movement")
-            if produced and key not in self.assigned:
-                self.assigned[key] = buffer
+            node = self.plan.orders.source(root)
+            key, assigned = key_of(node), self.plan.assigned
+            if node.op.kind not in ("leaf", "movement") and key not in assigned:
+                assigned[key] = buffer
             else:
                 self.copies.append((buffer, root))
 
@@ -171,7 +120,7 @@ class Binder(Products):
                 for k, x in enumerate(node.inputs):
                     alone = users[x.uid] == [node] and node.inputs.count(x) == 1
                     if x.uid in self.home and x.uid not in kept and alone:
-                        self.parts[x.uid] = (node, k, ())
+                        self.plan.parts[x.uid] = (node, k, ())
                 continue
             if node.op.name != "concatenate" or dtypes.is_complex(node.dtype):
                 continue
@@ -186,132 +135,63 @@ class Binder(Products):
                 ):
                     slices = [(None, None, 1)] * node.ndim
                     slices[axis] = (start, stop, 1)
-                    self.parts[x.uid] = (node, slices, ())
+                    self.plan.parts[x.uid] = (node, slices, ())
                 start = stop
 
     def assign_stores(self, units):
         """Let stores write where their first operand lies, if that is its end."""
-        self.stores = Stores(self, units).run()
+        plan, found = self.plan, Stores(self, units)
+        plan.stores, plan.framed = found.run(), found.framed
+        self.kept_states, self.framed = found.kept_states, found.framed
         for uid in self.kept_states:
-            self.layouts[uid] = replace(self.layouts[uid], buffer=self.states[uid])
-        made = {node.uid: key_of(node) for node in self.order if node.uid in self.stores}
-        for uid, x in reversed(list(self.stores.items())):
-            if made[uid] in self.assigned:
-                self.assigned.setdefault(key_of(x), self.assigned[made[uid]])
-
-    def is_framed(self, store):
-        """Whether what is around this store in a state is there before the first step."""
-        return any(found is store for found in self.framed.values())
-
-    def layout(self, node):
-        """Where `node` lies; views are computed, views that need a copy are copied now."""
-        if node.uid in self.layouts:
-            return self.layouts[node.uid]
-        found = self.find_layout(node)
-        self.layouts[node.uid] = found
-        return found
-
-    def find_layout(self, node):
-        name = node.op.name
-        if name == "placeholder":
-            index, strides = self.inputs[node.uid]
-            made = fresh(("in", index), node.shape, node.dtype)
-            return made if strides is None else replace(made, strides=strides)
-        if name == "variable":
-            return fresh(("cell", self.cells[node.uid]), node.shape, node.dtype)
-        if name in ("constant", "extent"):
-            self.constants.append(constant_of(node))
-            return fresh(("const", len(self.constants) - 1), node.shape, node.dtype)
-        if name == "item":
-            raise AssertionError("an item is laid out with its node")
-        if node.op.kind == "movement":
-            x = self.layout(node.inputs[0])
-            return view(node, x) or view(node, self.compact(x))
-        raise AssertionError(f"{node} was not computed before it is read")
-
-    def copy(self, source, target=None):
-        """An instruction that copies one layout to another (a fresh contiguous one)."""
-        target = target or self.temp(source.shape, source.dtype)
-        if native.copied(self, source, target):
-            return target
-        if dtypes.is_complex(source.dtype):
-            self.copy(as_pairs(source), as_pairs(target))
-            return target
-        maps = tuple(None if n == 1 else k for k, n in enumerate(source.shape))
-        group = Group(source.shape)
-        low = Lowering(group, None, [])
-        ref = low.add_ref("in", source.dtype, source, maps)
-        value = low.value("load", source.dtype, operand=ref)
-        out = low.add_ref("out", source.dtype, target, maps)
-        self.add_launch(low.build([(out, value)]), [], "copy")
-        return target
-
-    def compact(self, layout):
-        """A contiguous copy of a layout, made before the scan where that only reads it."""
-        if layout.buffer not in self.steady:
-            return self.copy(layout)
-        if layout not in self.copied:
-            self.copied[layout] = made = self.outer.compact(layout)
-            self.steady.add(made.buffer)
-        return self.copied[layout]
+            plan.layouts[uid] = replace(plan.layouts[uid], buffer=self.states[uid])
+        made = {node.uid: key_of(node) for node in self.order if node.uid in plan.stores}
+        for uid, x in reversed(list(plan.stores.items())):
+            if made[uid] in plan.assigned:
+                plan.assigned.setdefault(key_of(x), plan.assigned[made[uid]])
 
     # ---- instructions -------------------------------------------------------------------------
 
-    def add_launch(self, launch, nodes, name=None):
-        grain = greatest(launch.least, least_units(launch.n, launch.work))
-        instr = KernelCall(
-            name=name or "+".join(n.op.name for n in nodes),
-            pointers=launch.pointers,
-            dims=launch.dims,
-            n=launch.n,
-            block=launch.block,
-            grain=grain,
-            ns=value_of(launch.work) / 1000,
-            reads=launch.reads,
-            writes=launch.writes,
-            inplace=launch.inplace,
-            kernel=launch.kernel,
-            node=nodes[-1] if nodes else None,
-            nodes=list(nodes),
-            work=launch.work,
-        )
-        if launch.n:
-            self.instructions.append(instr)
-        return instr
+    def emit(self, unit):
+        """The instructions of a unit, which are the last ones then."""
+        before = len(self.plan.instructions)
+        if unit.group is None:
+            self.emit_node(unit.nodes[0])
+        else:
+            self.emit_group(unit)
+        return self.plan.instructions[before:]
 
-    def emit_unit(self, unit):
-        if unit.group is not None:
-            return self.emit_group(unit)
-        node = unit.nodes[0]
-        if node.op.kind == "gemm" and node.dtype in ("float32", "float64"):
-            return self.emit_gemm(node)
+    def emit_node(self, node):
         lower = LOWERINGS.get(node.op.name)
-        done = lower is not None and lower(self, node)
-        instr = done or self.emit_call(node)
-        for item in self.items.get(node.uid, {}).values():
+        if lower is None or not lower(self.plan, node):
+            self.emit_call(node)
+        for item in self.plan.items(node).values():
             self.bring_back(item)
-        return instr
 
     def bring_back(self, item):
         """Let a state that was to be changed in place, and was not, lie there all the same."""
-        if item.uid in self.stores:
-            place = self.layout(self.stores[item.uid])
-            if not lies_in(self.layouts[item.uid], place):
-                self.copy(self.layouts[item.uid], place)
-            self.layouts[item.uid] = place
+        changed = self.plan.changed(item)
+        if changed is not None:
+            place, made = self.plan.layout(changed), self.plan.layout(item)
+            if not lies_in(made, place):
+                self.plan.copy(made, place)
+            self.plan.lay(item, place)
 
     def emit_group(self, unit):
-        stores = []
-        for node in unit.nodes:
-            if node.uid in self.stored and self.home[node.uid][0] is unit.group:
-                made = self.target(node)
-                self.layouts[node.uid] = made
-                stores.append((node, made))
+        """The kernel of a loop nest: what it reads is laid out, then what it makes."""
         self.check_indices(unit)
-        launch = Lowering(unit.group, self.layout, stores, self.built).run()
-        if not self.refused or launch.kernel.key() not in self.refused:
-            return self.add_launch(launch, unit.nodes)
-        return self.emit_calls(unit.nodes, {node.uid for node, _ in stores})
+        read = {x.uid: self.plan.layout(x) for x in loaded(unit.group)}
+        makes = [n for n in unit.nodes if n.uid in self.stored and self.makes(unit, n)]
+        stores = [(node, self.plan.place(node)) for node in makes]
+        launch = Lowering(unit.group, read, stores, self.built).run()
+        if self.refused and launch.kernel.key() in self.refused:
+            self.emit_calls(unit.nodes, {node.uid for node in makes})
+        else:
+            self.plan.launch(launch, unit.nodes)
+
+    def makes(self, unit, node):
+        """Whether a loop nest is the one that stores a node, which others may compute again."""
+        return self.home[node.uid][0] is unit.group
 
     def check_indices(self, unit):
         """Check the indices at which a loop reads, each array once for each size it picks from."""
@@ -322,8 +202,7 @@ class Binder(Products):
                 if 0 in index.shape or any(surely(size, n) for n in known):
                     continue
                 known.append(size)
-                launch = indexed.checked(self.layout(index), size)
-                self.add_launch(launch, [node], "check")
+                self.plan.launch(indexed.checked(self.plan.layout(index), size), [node], "check")
 
     def emit_calls(self, nodes, stored):
         """A loop whose kernel cannot be had: the oracles of its nodes one after the other.
@@ -335,24 +214,20 @@ class Binder(Products):
             raise CompilerMissing("part of a loop whose kernel is missing has no oracle")
         for node in nodes:
             if node.uid not in stored:
-                self.layouts[node.uid] = self.temp(node.shape, node.dtype)
+                self.plan.lay(node, self.plan.temp(node.shape, node.dtype))
             self.emit_call(node)
 
     def emit_call(self, node):
         """An op without C: its oracle, called with views of the operands."""
-        ins = [self.layout(i) for i in node.inputs]
-        if node.outs is None:
-            outs = [self.layouts.get(node.uid) or self.target(node)]
-            self.layouts[node.uid] = outs[0]
-        else:
-            outs = [self.target(node, k) for k in range(len(node.outs))]
-            for index, user in self.items.get(node.uid, {}).items():
-                self.layouts[user.uid] = outs[index]
+        plan = self.plan
+        ins = [plan.layout(i) for i in node.inputs]
+        laid = node.outs is None and plan.layouts.get(node.uid)
+        outs = [laid] if laid else plan.places(node)
         size = sum(value_of(product(lay.shape)) for lay in ins + outs)
-        self.instructions.append(
+        plan.add(
             PyCall(
                 name=node.op.name,
-                pointers=[self.pointer(lay) for lay in ins + outs],
+                pointers=[lay.pointer for lay in ins + outs],
                 ns=2000 + size,
                 reads=[lay.buffer for lay in ins],
                 writes=[lay.buffer for lay in outs],
@@ -364,59 +239,51 @@ class Binder(Products):
             )
         )
 
-    @staticmethod
-    def pointer(layout):
-        return (layout.buffer, layout.offset * dtypes.ITEMSIZE[layout.dtype])
-
     def run(self):
         """All instructions in order; buffers named, arena not yet placed."""
+        plan = self.plan
         units, self.stored = units_of(self.schedule, [root for _, root in self.ends])
-        last_ones = PartialUpdates(self, self.partial)
+        last_ones = PartialUpdates(plan, self.partial)
         self.assign_roots()
         self.assign_parts()
         self.assign_stores(units)
         order = Order(units)
         while order.ready:
             unit = order.first()
-            if unit.nodes[0].uid in last_ones.nodes:
-                order.finish(unit)
-                continue
-            instr = self.emit_unit(unit)
+            made = [] if unit.nodes[0].uid in last_ones.nodes else self.emit(unit)
             order.finish(unit)
-            last = self.instructions[-1] if self.instructions else None
-            if isinstance(instr, Instruction) and instr is last:
-                self.follow(unit, instr, order)
+            self.follow(unit, made, order)
         assert order.empty(), "the fused graph has a cycle"
         for buffer, root in self.copies:
-            axes = self.orders.result(root)
-            if root.op.name == "reshape" and root.uid not in self.layouts:
+            axes = plan.orders.result(root)
+            if root.op.name == "reshape" and root.uid not in plan.layouts:
                 root, axes = self.uncopied(root), None
-            self.copy(self.layout(root), fresh(buffer, root.shape, root.dtype, axes))
-        last_ones.emit({i: ("cell", self.cells[self.variables[i].uid]) for i in self.partial})
-        return self.instructions
+            plan.copy(plan.layout(root), fresh(buffer, root.shape, root.dtype, axes))
+        last_ones.emit({i: ("cell", plan.cells[self.variables[i].uid]) for i in self.partial})
+        return plan.instructions
 
     def uncopied(self, node):
         """What a reshape that needs a copy reads: the copy may as well be the result."""
         x = node.inputs[0]
-        return node if view(node, self.layout(x)) else x
+        return node if view(node, self.plan.layout(x)) else x
 
-    def follow(self, unit, first, order):
+    def follow(self, unit, made, order):
         """Run on rows of what was just made the loop that the order has for that, if it may."""
+        first = made[-1] if made else None
         of_product = isinstance(first, RuntimeCall) and bool(first.rows)
         if of_product:
             found, ways = order.on_product(unit, self.schedule), epilogue
-        elif self.bands and self.outer is None:
+        elif isinstance(first, KernelCall) and self.bands and not self.inside:
             found, ways = order.on_rows(unit), bands
         else:
             return
         if found is None:
             return
-        before = len(self.instructions)
-        loop = self.emit_group(found)
+        made = self.emit(found)
         order.finish(found)
-        if loop is None or not loop.n:
+        if not made or not isinstance(made[-1], KernelCall):
             return
-        alone = len(self.instructions) == before + 1
+        loop, alone = made[-1], len(made) == 1
         reason = None if alone else COPIED(unit.nodes[0])
         if of_product:  # what the graph says comes first
             reason = self.schedule.on_rows(unit.nodes[0], found.group) or reason
@@ -426,9 +293,9 @@ class Binder(Products):
         elif reason is not None and alone:
             self.schedule.note_band(unit.group, found.group, reason)
         if reason is None:
-            self.instructions[-2:] = [ways.joined(first, loop)]
+            self.plan.instructions[-2:] = [ways.joined(first, loop)]
         else:
-            self.follow(found, loop, order)
+            self.follow(found, made, order)
 
 
 def bare_node(node):
@@ -436,13 +303,3 @@ def bare_node(node):
     if not any(True for _ in sizes_in(node.attrs)):
         return node
     return make(node.op, node.inputs, {key: bare(x) for key, x in node.attrs.items()})
-
-
-def constant_of(node):
-    """The array of a constant, or what it is computed from for each set of shapes."""
-    if of_sizes(node):
-        array = node.value
-        return SizedConstant("int64", array.shape, list(array.flat))
-    if node.op.name == "extent" and type(node.attrs["size"]) is Size:
-        return SizedConstant(node.dtype, (), [node.attrs["size"]])
-    return node.op.oracle(node.attrs)

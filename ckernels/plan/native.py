@@ -1,9 +1,9 @@
 """Instructions of the runtime's own kernels: convolution, pooling, transposition.
 
-Registered are lowering(binder, node) by op, as in plan/lowerings: the Instruction, True
-when there is nothing to run, or False to leave the node to its oracle (dtypes without C, more
-than three spatial axes). Sizes are numbers in dims, so a new size needs no new kernel. Scratch
-is a buffer of the arena; the runtime says how much it needs. dims: see records.py.
+Registered are lowering(plan, node) by op, as in plan/lowerings: False leaves the node to its
+oracle (dtypes without C, more than three spatial axes). Sizes are numbers of a record (records.py),
+so a new size needs no new kernel. Scratch is a buffer of the arena; the runtime says how much it
+needs.
 """
 
 import os
@@ -19,6 +19,7 @@ from ..graph.sizes import Size, estimate, greatest, reaches, value_of
 from ..graph.walk import consumers
 from ..ops.conv import geometry
 from ..ops.windows import all_pads
+from .gemm import matrix
 from .instructions import Gemm, Native, word_of, words
 from .records import (
     CONV,
@@ -97,34 +98,38 @@ def axes_of(g):
     ]
 
 
-def emit(binder, node, record, sources, ns, columns=0, target=None):
-    """The instruction that makes the node. columns: elements of a pixel, for an epilogue, or 0."""
+def emit(plan, node, record, sources, ns, columns=0, target=None):
+    """Add the instruction that makes the node; False where it would take too much memory.
+
+    columns: elements of a pixel, for an epilogue, or 0.
+    """
     size = scratch(record)
     if size > MOST_SCRATCH:
         return False
-    target = target or binder.target(node)
-    binder.layouts[node.uid] = target
+    target = target or plan.target(node)
+    plan.lay(node, target)
     if not product(target.shape):
         return True
     places = [*sources, target]
     writes = [target.buffer]
     if value_of(size) or record.op in WITH_SCRATCH:
-        places.append(binder.temp((size,), "uint8"))
+        places.append(plan.temp((size,), "uint8"))
         writes.append(places[-1].buffer)
-    instr = Native(
-        name=node.op.name,
-        pointers=[binder.pointer(lay) for lay in places],
-        record=record,
-        ns=ns,
-        reads=[lay.buffer for lay in sources],
-        writes=writes,
-        node=node,
-        nodes=[node],
-        rows=product(target.shape[:-1]) if columns else 0,
-        columns=columns,
+    plan.add(
+        Native(
+            name=node.op.name,
+            pointers=[lay.pointer for lay in places],
+            record=record,
+            ns=ns,
+            reads=[lay.buffer for lay in sources],
+            writes=writes,
+            node=node,
+            nodes=[node],
+            rows=product(target.shape[:-1]) if columns else 0,
+            columns=columns,
+        )
     )
-    binder.instructions.append(instr)
-    return instr
+    return True
 
 
 def scratch(record):
@@ -145,23 +150,23 @@ WITH_SCRATCH = (CONV, CONV_INPUT_GRAD, CONV_WEIGHT_GRAD, DEPTHWISE_WEIGHT_GRAD, 
 def convolution(which):
     """The lowering of conv (0), conv_input_grad (1) or conv_weight_grad (2)."""
 
-    def lower(binder, node):
+    def lower(plan, node):
         g = geometry(node)
         if node.dtype not in FLOATS or len(g.sizes) > 3:
             return False
         if which == CONV_INPUT_GRAD and whole_image(g):
-            return dense_input_grad(binder, node, g)
-        if node.uid in binder.planes:
-            return planes(binder, node, g, which)
-        first, second = (binder.layout(i) for i in node.inputs[:2])
+            return dense_input_grad(plan, node, g)
+        if plan.is_plane(node):
+            return planes(plan, node, g, which)
+        first, second = (plan.layout(i) for i in node.inputs[:2])
         op = which
         if g.groups == g.channels == g.out_channels and g.channels > 1:
             op += DEPTHWISE
-            first, second = side_by_side(binder, first), side_by_side(binder, second)
+            first, second = side_by_side(plan, first), side_by_side(plan, second)
         record = dims_of(op, which, node, g, first, second)
         work = estimate(g.batch, *g.results, *g.kernel, g.out_channels)
         ns = work * max(1, value_of(g.channels) // max(1, g.groups)) * NS_MULTIPLY
-        return emit(binder, node, record, [first, second], ns, node.shape[-1])
+        return emit(plan, node, record, [first, second], ns, node.shape[-1])
 
     return lower
 
@@ -260,13 +265,13 @@ IN_PLANES = {
 }
 
 
-def fours(binder, node, op, big, small):
+def fours(plan, node, op, big, small):
     """Maxima of 2 x 2 pixels as they lie: each channel of each image is one of a single channel."""
     sources = []
     for i in node.inputs:
-        lay = moved(binder.layout(i), first(4))
+        lay = moved(plan.layout(i), first(4))
         alone = contiguous_strides(lay.shape)
-        sources.append(lay if lay.strides == alone else binder.copy(lay))
+        sources.append(lay if lay.strides == alone else plan.copy(lay))
     axes = [
         AxisDims(size=s, result=r, kernel=2, stride=2, dilation=1, low=0)
         for s, r in zip(big[1:-1], small[1:-1])
@@ -274,32 +279,32 @@ def fours(binder, node, op, big, small):
     strides = [big[1] * big[2], 0, big[2], 1, 1]
     record = window(op, node.dtype, big[0] * big[3], 1, 1, 1, axes, strides, [0] * 5)
     bytes_moved = ITEMSIZE[node.dtype] * (estimate(*big) + estimate(*small))
-    target = plane_target(binder, node)
-    return emit(binder, node, record, sources, bytes_moved * NS_WINDOW_BYTE, target=target)
+    target = plane_target(plan, node)
+    return emit(plan, node, record, sources, bytes_moved * NS_WINDOW_BYTE, target=target)
 
 
-def plane_target(binder, node):
+def plane_target(plan, node):
     """Where a node goes that is computed in planes: with channels first, as its users want it."""
     shape = tuple(node.shape[p] for p in first(node.ndim))
-    buffer = binder.assigned.get(node.uid) or binder.temp(shape, node.dtype).buffer
+    buffer = plan.own_buffer(node) or plan.temp(shape, node.dtype).buffer
     return moved(fresh(buffer, shape, node.dtype), last(node.ndim))
 
 
-def planes(binder, node, g, which):
+def planes(plan, node, g, which):
     """The instruction of a depthwise convolution of planes."""
 
     def image(i):
-        lay = binder.layout(i)
+        lay = plan.layout(i)
         if lay.strides[-2] == 1 or lay.shape[-2] == 1:
             return lay
-        return moved(binder.copy(moved(lay, first(i.ndim))), last(i.ndim))
+        return moved(plan.copy(moved(lay, first(i.ndim))), last(i.ndim))
 
     x, other = node.inputs[:2]
-    sources = [image(x), (image if which == CONV_WEIGHT_GRAD else binder.layout)(other)]
-    target = None if which == CONV_WEIGHT_GRAD else plane_target(binder, node)
+    sources = [image(x), (image if which == CONV_WEIGHT_GRAD else plan.layout)(other)]
+    target = None if which == CONV_WEIGHT_GRAD else plane_target(plan, node)
     record = dims_of(PLANES + which, which, node, g, *sources)
     work = estimate(g.batch, *g.results, *g.kernel, g.channels)
-    return emit(binder, node, record, sources, work * NS_MULTIPLY, target=target)
+    return emit(plan, node, record, sources, work * NS_MULTIPLY, target=target)
 
 
 def dims_of(op, which, node, g, first, second):
@@ -309,9 +314,9 @@ def dims_of(op, which, node, g, first, second):
     return window(op, node.dtype, *numbers, image_strides(first), strides(second))
 
 
-def side_by_side(binder, layout):
+def side_by_side(plan, layout):
     """`layout` with channels side by side, copied if they are not."""
-    return layout if layout.strides[-1] == 1 or layout.shape[-1] == 1 else binder.copy(layout)
+    return layout if layout.strides[-1] == 1 or layout.shape[-1] == 1 else plan.copy(layout)
 
 
 def whole_image(g):
@@ -325,18 +330,17 @@ def whole_image(g):
     )
 
 
-def dense_input_grad(binder, node, g):
+def dense_input_grad(plan, node, g):
     """(N, O) @ (K * C, O).T as a gemm."""
-    cotangent, kernel = (binder.layout(i) for i in node.inputs[:2])
+    cotangent, kernel = (plan.layout(i) for i in node.inputs[:2])
     rows, columns = product(g.kernel) * g.channels, g.out_channels
     left = replace(
         cotangent, shape=(g.batch, columns), strides=(cotangent.strides[0], cotangent.strides[-1])
     )
     if kernel.strides != contiguous_strides(kernel.shape):
-        kernel = binder.copy(kernel)
-    a, trans_a, lda, _ = binder.matrix(left, 0)
-    target = binder.target(node)
-    binder.layouts[node.uid] = target
+        kernel = plan.copy(kernel)
+    a, trans_a, lda, _ = matrix(plan, left, 0)
+    target = plan.place(node)
     if not product(node.shape):
         return True
     record = GemmDims(
@@ -357,19 +361,20 @@ def dense_input_grad(binder, node, g):
         step_c=0,
         unit=rows,
     )
-    pointers = [binder.pointer(lay) for lay in (a, kernel, target)]
-    instr = Gemm(
-        name=node.op.name,
-        pointers=pointers,
-        record=record,
-        ns=estimate(g.batch, rows, columns) * NS_MULTIPLY,
-        reads=[a.buffer, kernel.buffer],
-        writes=[target.buffer],
-        node=node,
-        nodes=[node],
+    pointers = [lay.pointer for lay in (a, kernel, target)]
+    plan.add(
+        Gemm(
+            name=node.op.name,
+            pointers=pointers,
+            record=record,
+            ns=estimate(g.batch, rows, columns) * NS_MULTIPLY,
+            reads=[a.buffer, kernel.buffer],
+            writes=[target.buffer],
+            node=node,
+            nodes=[node],
+        )
     )
-    binder.instructions.append(instr)
-    return instr
+    return True
 
 
 # ---- pooling ------------------------------------------------------------------------------------
@@ -381,24 +386,24 @@ def pooling(op, image, result, count=1):
     image(node), result(node): the node whose shape is that of the image, of the pooled image.
     """
 
-    def lower(binder, node):
+    def lower(plan, node):
         size, attrs = node.attrs["size"], node.attrs
         if node.dtype not in FLOATS or len(size) > 3:
             return False
         big, small = image(node).shape, result(node).shape
-        if node.uid in binder.planes:
-            return fours(binder, node, op, big, small)
+        if plan.is_plane(node):
+            return fours(plan, node, op, big, small)
         pads = all_pads(attrs, big[1:-1], size)
         axes = [
             AxisDims(size=s, result=r, kernel=k, stride=t, dilation=1, low=low)
             for s, r, k, t, (low, _) in zip(big[1:-1], small[1:-1], size, attrs["strides"], pads)
         ]
-        sources = [binder.layout(i) for i in node.inputs[:count]]
+        sources = [plan.layout(i) for i in node.inputs[:count]]
         if count == 1:
-            sources = [side_by_side(binder, sources[0])]
+            sources = [side_by_side(plan, sources[0])]
         else:
             sources = [
-                lay if lay.strides == contiguous_strides(lay.shape) else binder.copy(lay)
+                lay if lay.strides == contiguous_strides(lay.shape) else plan.copy(lay)
                 for lay in sources
             ]
         channels = big[-1]
@@ -414,7 +419,7 @@ def pooling(op, image, result, count=1):
             [0] * 5,
         )
         bytes_moved = ITEMSIZE[node.dtype] * (estimate(*big) + estimate(*small))
-        return emit(binder, node, record, sources, bytes_moved * NS_WINDOW_BYTE, channels)
+        return emit(plan, node, record, sources, bytes_moved * NS_WINDOW_BYTE, channels)
 
     return lower
 
@@ -422,45 +427,45 @@ def pooling(op, image, result, count=1):
 # ---- copies -------------------------------------------------------------------------------------
 
 
-def copied(binder, source, target):
-    """The instruction that copies `source` to `target`, where the runtime has a kernel that is
-    better than a loop; else None."""
+def copied(plan, source, target):
+    """Whether the runtime has a kernel for the copy of `source` to `target` that is better than a
+    loop; it is added then."""
     if ITEMSIZE[source.dtype] > 8:
-        return None
+        return False
     wide = [k for k, n in enumerate(source.shape) if n != 1]
     axes = collapse(
         [source.shape[k] for k in wide],
         [[lay.strides[k] for k in wide] for lay in (source, target)],
     )
-    return repetition(binder, source, target, *axes) or transposition(binder, source, target, *axes)
+    return repetition(plan, source, target, *axes) or transposition(plan, source, target, *axes)
 
 
-def repetition(binder, source, target, sizes, strides):
-    """The copy of elements or rows that are written more than once."""
+def repetition(plan, source, target, sizes, strides):
+    """A copy of elements or rows that are written more than once, added if this is one."""
     near, far = strides
     if not 2 <= len(sizes) <= 5 or not any(type(s) is int and s == 0 for s in near):
-        return None
+        return False
     if near[-1] not in (0, 1) or far[-1] != 1 or min(far) < 0:
-        return None
+        return False
     ns = NS_BYTE * ITEMSIZE[source.dtype]
-    return copy(binder, source, target, REPEAT, sizes, near, far, ns)
+    return copy(plan, source, target, REPEAT, sizes, near, far, ns)
 
 
-def transposition(binder, source, target, sizes, strides):
-    """The copy whose rows become columns."""
+def transposition(plan, source, target, sizes, strides):
+    """A copy whose rows become columns, added if this is one."""
     near, far = strides
     if not reaches(product(source.shape), LEAST_TRANSPOSED):
-        return None
+        return False
     rows = [k for k in range(len(sizes) - 1) if near[k] == 1]
     if not rows or len(sizes) > 5 or near[-1] == 1 or far[-1] != 1 or min(far) < 0:
-        return None
+        return False
     order = [k for k in range(len(sizes) - 1) if k != rows[0]] + [rows[0], len(sizes) - 1]
     sizes, near, far = ([axis[k] for k in order] for axis in (sizes, near, far))
-    return copy(binder, source, target, TRANSPOSE, sizes, near, far, NS_TURNED)
+    return copy(plan, source, target, TRANSPOSE, sizes, near, far, NS_TURNED)
 
 
-def copy(binder, source, target, op, sizes, near, far, ns):
-    """The instruction of a copy; ns: of an element."""
+def copy(plan, source, target, op, sizes, near, far, ns):
+    """Add the instruction of a copy; ns: of an element."""
     pad = 5 - len(sizes)
     record = TransposeDims(
         op=op,
@@ -470,16 +475,17 @@ def copy(binder, source, target, op, sizes, near, far, ns):
         far=(*[0] * pad, *far),
         none=(0,) * TransposeDims.NESTED["none"][0],
     )
-    instr = Native(
-        name="copy",
-        pointers=[binder.pointer(source), binder.pointer(target)],
-        record=record,
-        ns=estimate(*sizes) * ns,
-        reads=[source.buffer],
-        writes=[target.buffer],
+    plan.add(
+        Native(
+            name="copy",
+            pointers=[source.pointer, target.pointer],
+            record=record,
+            ns=estimate(*sizes) * ns,
+            reads=[source.buffer],
+            writes=[target.buffer],
+        )
     )
-    binder.instructions.append(instr)
-    return instr
+    return True
 
 
 def _node(node):

@@ -66,8 +66,8 @@ def all_checked(node):
 class PartialUpdates:
     """The writes of all such updates, to be added to the instructions of a Binder at their end."""
 
-    def __init__(self, binder, found):
-        self.binder, self.found = binder, found
+    def __init__(self, plan, found):
+        self.plan, self.found = plan, found
         self.nodes = {node.uid for chain in found.values() for node in chain}
 
     def emit(self, cells):
@@ -81,32 +81,30 @@ class PartialUpdates:
         for _, node, (_, *arrays) in ready:
             for axis, array in zip(indexed_axes(node), arrays):
                 if 0 not in array.shape:
-                    self.binder.add_launch(
-                        indexed.checked(array, node.shape[axis]), [node], "check"
-                    )
+                    self.plan.launch(indexed.checked(array, node.shape[axis]), [node], "check")
         for i, node, operands in ready:
             self.write(node, operands, fresh(("next", i), node.shape, node.dtype))
 
     def operand(self, x, written):
         """Where an operand lies: a copy of what the writes change."""
-        layout = self.binder.layout(x)
-        return self.binder.copy(layout) if layout.buffer in written else layout
+        layout = self.plan.layout(x)
+        return self.plan.copy(layout) if layout.buffer in written else layout
 
     def write(self, node, operands, target):
-        self.binder.layouts[node.uid] = target
+        self.plan.lay(node, target)
         value, *arrays = operands
         if node.op.name in SLICES:
             place = part(target, node.attrs["slices"])
             if node.op.name == "inc_slice":
-                combine(self.binder, node, "add", [place, value], place)
+                combine(self.plan, node, "add", [place, value], place)
             else:
-                combine(self.binder, node, None, [value], place)
+                combine(self.plan, node, None, [value], place)
             return
         values = replace(spread(value, advanced_shape(node)), dtype=node.dtype)
         nest = indexed.template_nest(node.attrs["template"], target, values, arrays)
         if nest is not None and 0 not in values.shape:
             launch = indexed.scatter(nest, "add" if node.op.name == "advanced_inc" else "set")
-            self.binder.add_launch(launch, [node])
+            self.plan.launch(launch, [node])
 
 
 def indexed_axes(node):

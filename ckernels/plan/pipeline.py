@@ -67,12 +67,12 @@ class Draft:
     @property
     def constants(self):
         """The constants that the instructions read."""
-        return self.binder.constants
+        return self.binder.plan.constants
 
     @property
     def buffer_sizes(self):
         """{name of a buffer between instructions: its bytes}."""
-        return self.binder.sizes
+        return self.binder.plan.sizes
 
 
 def lost_inside(order):
@@ -160,13 +160,13 @@ def encode(draft):
     from .encode import Tables  # start-up
     from .template import template  # start-up
 
-    tables = Tables(draft.instructions, draft.binder.sizes, draft.addresses)
+    tables = Tables(draft.instructions, draft.buffer_sizes, draft.addresses)
     index = {id(n): i for i, n in enumerate(draft.cells)}
     draft.template = template(
         draft.sizes,
         tables,
-        draft.binder.constants,
-        [(n.dtype, n.shape, draft.binder.orders.result(n)) for n in draft.of_outputs()],
+        draft.constants,
+        [(n.dtype, n.shape, draft.binder.plan.orders.result(n)) for n in draft.of_outputs()],
         [
             (~index[id(v)] if i in draft.binder.partial else index[id(v)], n.dtype, n.shape)
             for i, ((v, _), n) in enumerate(zip(draft.updates, draft.of_updates()))

@@ -20,7 +20,7 @@ from ..graph.walk import toposort
 from ..ops.bodies import shapes_known
 from ..ops.scan import ScanSignature, label
 from .instructions import Branch, Move, Moving, Scan, touched
-from .lowerings.movement import copy_around
+from .lowerings.movement import copy_around, spread
 from .scan_by_rows import batch_parts
 from .scan_in_kernel import is_recurrence, take_steps
 from .stores import changed_input
@@ -68,9 +68,9 @@ def dense(shape, strides):
     )
 
 
-def scan(binder, node):
+def scan(plan, node):
     """The lowering of a scan; False where only its oracle can run it."""
-    sig, items = ScanSignature.of(node), binder.items.get(node.uid, {})
+    sig, items = ScanSignature.of(node), plan.items(node)
     by_value = sig.steps.value is None
     if (
         not shapes_known(node.attrs["body"])
@@ -83,17 +83,17 @@ def scan(binder, node):
         )
     ):
         return False
-    ScanPlanner(binder, node).run()
+    ScanPlanner(plan, node).run()
     return True
 
 
 class ScanPlanner:
     """Plans one scan: operands to rows, the body to instructions, results to buffers."""
 
-    def __init__(self, binder, node):
-        self.binder, self.node = binder, node
+    def __init__(self, plan, node):
+        self.plan, self.node = plan, node
         self.sig, self.body, self.attrs = ScanSignature.of(node), node.attrs["body"], node.attrs
-        self.items = binder.items.get(node.uid, {})
+        self.items = plan.items(node)
         by_value = self.sig.steps.value is None  # steps that an operand counts
         self.rows = MOST if by_value else self.sig.steps.value.item()
         self.counter = self.sig.steps if by_value else self.sig.count
@@ -115,7 +115,7 @@ class ScanPlanner:
         self.bind_others()
         self.bind_carries()
         self.bind_outs()
-        inner = self.binder.inner(self.ends, self.given, self.steady, self.free_states())
+        inner = self.plan.inner(self.ends, self.given, self.steady, self.free_states())
         instructions = inner.run()
         self.kept = {i for i in self.alive if self.state_uid(i) in inner.kept_states}
         self.framed = {
@@ -132,7 +132,7 @@ class ScanPlanner:
         self.results()
         self.add(instructions)
         for copy in self.late:
-            self.binder.copy(*copy)
+            self.plan.copy(*copy)
 
     # ---- what is needed ---------------------------------------------------------------------
 
@@ -170,7 +170,7 @@ class ScanPlanner:
     # ---- operands ---------------------------------------------------------------------------
 
     def name(self):
-        return "row", next(self.binder.names)
+        return self.plan.row()
 
     def give(self, index, layout):
         self.given[self.body.inputs[index]] = layout
@@ -185,7 +185,7 @@ class ScanPlanner:
         for k, (head, rows) in enumerate(self.sig.seqs):
             if not self.reads(k):
                 continue
-            lay = self.binder.layout(rows)
+            lay = self.plan.layout(rows)
             size = itemsize(lay.dtype)
             if head is None:
                 if not lay.strides[0]:
@@ -193,7 +193,7 @@ class ScanPlanner:
                     continue
                 move = Move(base_of(lay), lay.strides[0] * size)
             else:
-                first, lag = self.binder.layout(head), self.attrs["seqs"][k]
+                first, lag = self.plan.layout(head), self.attrs["seqs"][k]
                 if first.strides[1:] != lay.strides[1:]:
                     first, lay = self.contiguous(first), self.contiguous(lay)
                 move = Move(
@@ -214,12 +214,12 @@ class ScanPlanner:
         if dense(layout.shape[1:], layout.strides[1:]):
             strides = (layout.strides[0], *contiguous_strides(layout.shape[1:]))
             return replace(layout, strides=strides)
-        return self.binder.copy(layout)
+        return self.plan.copy(layout)
 
     def bind_others(self):
         for k, x in enumerate(self.sig.others, self.sig.first_other):
             if self.reads(k):
-                lay = self.binder.layout(x)
+                lay = self.plan.layout(x)
                 self.give(k, lay)
                 self.steady.add(lay.buffer)
 
@@ -229,7 +229,7 @@ class ScanPlanner:
         for i, init in enumerate(self.sig.inits):
             if i not in self.wanted:
                 continue
-            first = self.inits[i] = self.contiguous(self.binder.layout(init))
+            first = self.inits[i] = self.contiguous(self.plan.layout(init))
             shape, strides = first.shape[1:], contiguous_strides(first.shape[1:])
             if self.same(i):
                 last = row_of(first, first.shape[0] - 1)
@@ -270,9 +270,9 @@ class ScanPlanner:
     def store(self, which, items):
         """Keep all rows of an output of the body; `items` are the results that show them."""
         used = [self.items[k] for k in items if k in self.items]
-        own = [n for n in used if (self.node.uid, n.attrs["index"]) in self.binder.assigned]
+        own = [n for n in used if self.plan.own_buffer(self.node, n.attrs["index"])]
         shown = (own or used)[0]
-        rows = self.binder.target(self.node, shown.attrs["index"])
+        rows = self.plan.target(self.node, shown.attrs["index"])
         self.stored[which] = rows
         self.new[which] = self.name()
         self.moving.moves[self.new[which]] = Move(base_of(rows), row_bytes(rows))
@@ -282,8 +282,8 @@ class ScanPlanner:
 
     def show(self, item, layout):
         """Let a result lie at `layout`; copied after the scan where it has a place of its own."""
-        self.binder.layouts[item.uid] = layout
-        buffer = self.binder.assigned.get((self.node.uid, item.attrs["index"]))
+        self.plan.lay(item, layout)
+        buffer = self.plan.own_buffer(self.node, item.attrs["index"])
         if buffer is not None and buffer != layout.buffer:
             self.late.append((layout, fresh(buffer, layout.shape, layout.dtype)))
 
@@ -296,7 +296,7 @@ class ScanPlanner:
         for ks in seen.values():
             self.store(self.sig.carries + ks[0], [self.sig.out(k) for k in ks])
         if self.attrs["until"]:
-            flag = self.binder.temp((), "bool")
+            flag = self.plan.temp((), "bool")
             self.moving.flag = base_of(flag)
             self.ends.append((flag.buffer, self.body.outputs[-1]))
 
@@ -306,7 +306,7 @@ class ScanPlanner:
         if i in self.kept:
             return self.keep(i, first)
         if self.given_up(i):  # steps read it while they write its end
-            first = self.inits[i] = self.binder.copy(first)
+            first = self.inits[i] = self.plan.copy(first)
         size, length = row_bytes(first), first.shape[0]
         start = {tap: base_of(first, length + tap) for tap in self.attrs["taps"][i]}
         stride = first.strides[0] * itemsize(first.dtype)
@@ -332,12 +332,12 @@ class ScanPlanner:
             self.moving.moves[self.new[i]] = base_of(first, first.shape[0] - 1)
             return
         rows = self.ring(i, first, 1)
-        self.binder.copy(row_of(first, first.shape[0] - 1), row_of(rows, 0))
+        self.plan.copy(row_of(first, first.shape[0] - 1), row_of(rows, 0))
 
     def given_up(self, i):
         """Whether the first value of state `i` lies in memory that the last one takes over."""
         final = self.items.get(self.sig.final(i))
-        return final is not None and final.uid in self.binder.stores
+        return final is not None and self.plan.changed(final) is not None
 
     def frame(self, i, first, rows):
         """Put what no step changes of state `i` into all places where it comes to lie."""
@@ -347,7 +347,7 @@ class ScanPlanner:
         if move.b is not None:
             targets.append(fresh(move.b[0], last.shape, last.dtype))
         for target in targets:
-            copy_around(self.binder, self.framed[i], last, target, True)
+            copy_around(self.plan, self.framed[i], last, target, True)
 
     def overwrites(self, i, instructions):
         """Whether the new state may be written over the old one: nobody reads that any more."""
@@ -364,14 +364,12 @@ class ScanPlanner:
     def ring(self, i, first, ring):
         """The layout of the rows of a state nobody keeps; its last row is the result's."""
         final = self.items.get(self.sig.final(i))
-        buffer = (
-            None if final is None else self.binder.assigned.get((self.node.uid, self.sig.final(i)))
-        )
+        buffer = None if final is None else self.plan.own_buffer(self.node, self.sig.final(i))
         shape = first.shape[1:]
         if buffer is not None and ring == 1:
             rows = fresh(buffer, (1, *shape), first.dtype)
         else:
-            rows = self.binder.temp((ring, *shape), first.dtype)
+            rows = self.plan.temp((ring, *shape), first.dtype)
         move = Move(base_of(rows), row_bytes(rows), ring, self.rows)
         if ring == 1:
             move = base_of(rows)
@@ -396,16 +394,16 @@ class ScanPlanner:
             elif self.fixed:
                 self.fixed_final(i, final)
             else:
-                made = self.binder.target(self.node, sig.final(i))
-                self.binder.layouts[final.uid] = made
+                made = self.plan.target(self.node, sig.final(i))
+                self.plan.lay(final, made)
                 moving.finals.append((base_of(made), self.new[i], base_of(last), row_bytes(first)))
         done = self.items.get(sig.executed)
         if done is not None:
-            made = self.binder.target(self.node, sig.executed)
-            self.binder.layouts[done.uid] = made
+            made = self.plan.target(self.node, sig.executed)
+            self.plan.lay(done, made)
             moving.executed = base_of(made)
         if self.counter is not None:
-            moving.count = base_of(self.binder.layout(self.counter))
+            moving.count = base_of(self.plan.layout(self.counter))
         if not self.fixed or self.most < self.rows:
             moving.traces = [(base_of(rows), row_bytes(rows)) for rows in self.stored.values()]
 
@@ -422,9 +420,8 @@ class ScanPlanner:
             base = move.b
         else:
             base = move.a[0], move.a[1] + (self.most - 1) % move.a_ring * move.a_stride
-        self.binder.layouts[final.uid] = Layout(
-            base[0], shape, contiguous_strides(shape), dtype, base[1] // itemsize(dtype)
-        )
+        at = base[1] // itemsize(dtype)
+        self.plan.lay(final, Layout(base[0], shape, contiguous_strides(shape), dtype, at))
 
     def add(self, instructions):
         """The scan instruction itself."""
@@ -442,7 +439,7 @@ class ScanPlanner:
         buffers = list(dict.fromkeys(base[0] for base in bases))
         ns = float(TYPICAL if self.rows is MOST else value_of(self.most))
         ns *= STEP_NS + sum(s.ns for s in instructions)
-        self.binder.instructions.append(
+        self.plan.add(
             Scan(
                 name=name,
                 pointers=[],
@@ -458,50 +455,42 @@ class ScanPlanner:
 
     def skip(self):
         """No step runs."""
-        binder, sig, node = self.binder, self.sig, self.node
+        plan, sig, node = self.plan, self.sig, self.node
         for index, found in self.items.items():
-            made = binder.target(node, index)
-            binder.layouts[found.uid] = made
+            made = plan.target(node, index)
+            plan.lay(found, made)
             if 0 in made.shape:
                 continue
-            value = np.zeros((), made.dtype)
             if sig.final(0) <= index < sig.out(0):
-                first = binder.layout(sig.inits[index - sig.carries])
+                first = plan.layout(sig.inits[index - sig.carries])
                 source = row_of(first, first.shape[0] - 1)
             else:
-                binder.constants.append(value)
-                source = Layout(
-                    ("const", len(binder.constants) - 1),
-                    made.shape,
-                    (0,) * len(made.shape),
-                    made.dtype,
-                )
-            binder.copy(source, made)
+                source = spread(plan.constant(np.zeros((), made.dtype)), made.shape)
+            plan.copy(source, made)
 
 
 # ---- branches ---------------------------------------------------------------------------------
 
 
-def ifelse(binder, node):
+def ifelse(plan, node):
     """The lowering of a branch: instructions of both sides, of which one runs."""
     sides = [node.attrs["then"], node.attrs["other"]]
     if not all(map(shapes_known, sides)):
         return False
     condition, *captured = node.inputs
-    pointer = binder.pointer(binder.layout(condition))
+    pointer = plan.layout(condition).pointer
     places = {
-        k: binder.layout(x) for k, x in enumerate(captured) if any(k in side.used for side in sides)
+        k: plan.layout(x) for k, x in enumerate(captured) if any(k in side.used for side in sides)
     }
     made = {}
-    for index, found in binder.items.get(node.uid, {}).items():
-        changed = binder.stores.get(found.uid)
-        made[index] = binder.target(node, index) if changed is None else binder.layout(changed)
-        binder.layouts[found.uid] = made[index]
-    inside = {index for index, found in binder.items.get(node.uid, {}).items()
-              if found.uid in binder.stores}  # fmt: skip
-    halves = [half(binder, side, places, made, inside) for side in sides]
+    for index, found in plan.items(node).items():
+        changed = plan.changed(found)
+        made[index] = plan.target(node, index) if changed is None else plan.layout(changed)
+        plan.lay(found, made[index])
+    inside = {k for k, found in plan.items(node).items() if plan.changed(found) is not None}
+    halves = [half(plan, side, places, made, inside) for side in sides]
     ns = max(sum(s.ns for s in found) for found in halves)
-    binder.instructions.append(
+    plan.add(
         Branch(
             name="if",
             pointers=[pointer],
@@ -516,7 +505,7 @@ def ifelse(binder, node):
     return True
 
 
-def half(binder, side, places, made, inside):
+def half(plan, side, places, made, inside):
     """The instructions of one side of a branch. made: {index of a result: its layout}; inside:
     indices of those that are operands changed in place."""
     given = {side.inputs[k]: places[k] for k in side.used if k in places}
@@ -528,16 +517,16 @@ def half(binder, side, places, made, inside):
         side.inputs[changed_input(side, k)].uid: made[k].buffer for k in inside & results.keys()
     }
     ends = [(made[index].buffer, root) for index, root in results.items()]
-    inner = binder.inner(ends, given, states=states)
+    inner = plan.inner(ends, given, states=states)
     instructions = inner.run()
     if set(states) <= inner.kept_states:
         return instructions
-    ends = {index: binder.temp(root.shape, root.dtype) for index, root in results.items()}
-    inner = binder.inner([(ends[index].buffer, root) for index, root in results.items()], given)
-    inner.run()
+    ends = {index: plan.temp(root.shape, root.dtype) for index, root in results.items()}
+    inner = plan.inner([(ends[index].buffer, root) for index, root in results.items()], given)
+    instructions = inner.run()
     for index, found in ends.items():
-        inner.copy(found, made[index])
-    return inner.instructions
+        inner.plan.copy(found, made[index])
+    return instructions
 
 
 register_rules("lowering", {"scan": scan, "ifelse": ifelse})

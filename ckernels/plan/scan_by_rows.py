@@ -124,7 +124,7 @@ def sizes_of(scan, instructions):
     for instr in instructions:
         for buffer in instr.writes:
             if buffer[0] == "tmp":
-                sizes[buffer] = scan.binder.sizes[buffer]
+                sizes[buffer] = scan.plan.bytes_of(buffer)
             elif buffer not in sizes:
                 return None
     return sizes

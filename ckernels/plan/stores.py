@@ -3,7 +3,7 @@
 A store may write into its first operand where nobody reads that again. Readers come first then:
 the order in which units are emitted gets an edge for each. What a loop nest computes only to be
 stored it writes where it belongs. States of a scan that a step changes by such stores alone stay
-where they are. Here it is decided; the lowerings ask Binder.target where a result lies.
+where they are. Here it is decided; the lowerings ask Context.target where a result lies.
 """
 
 from collections import deque
@@ -61,7 +61,7 @@ def same_part(one, other):
 
 
 def key_of(node):
-    """By what `Binder.assigned` knows a result."""
+    """By what `Context.assigned` knows a result."""
     return (node.inputs[0].uid, node.attrs["index"]) if node.op.name == "item" else node.uid
 
 
@@ -71,7 +71,7 @@ def key_of(node):
 def scanned(stores, final):
     """The first value of a state of which only the last one is read, if a scan may change it."""
     node, index = final.inputs[0], final.attrs["index"]
-    sig, items = ScanSignature.of(node), stores.binder.items[node.uid]
+    sig, items = ScanSignature.of(node), stores.plan.items(node)
     i = index - sig.carries
     if not 0 <= i < sig.carries or sig.trace(i) in items or node.attrs["taps"][i] != (-1,):
         return None
@@ -112,7 +112,7 @@ class Stores:
     """Decides for the units of a Binder, and adds to what they need."""
 
     def __init__(self, binder, units):
-        self.binder, self.units = binder, units
+        self.binder, self.plan, self.units = binder, binder.plan, units
         self.users = consumers(binder.order)
         self.last = {n.uid: n for chain in binder.partial.values() for n in chain}  # of variables
         self.kept = {base(root).uid for _, root in binder.ends}
@@ -130,6 +130,8 @@ class Stores:
         self.sources, self.elsewhere = {}, set()
         self.changed = {}  # uid of a store: what it changes
         self.found = {}  # uid of a store in place: (store, the unit that writes it)
+        self.kept_states = set()  # uids of states that stay where they are
+        self.framed = {}  # {uid of a state: a store} where nothing around that changes
 
     def run(self):
         """{uid of a store in place: what it changes}, the first ones first."""
@@ -193,7 +195,7 @@ class Stores:
         if y.op.name == "expand" and self.users[y.uid] == [store]:
             reader, added, y = y, y.attrs["axes"], y.inputs[0]
         alone = self.users[y.uid] == [reader] and reader.inputs.count(y) == 1
-        free = y.uid not in self.named and y.uid not in self.binder.parts
+        free = y.uid not in self.named and y.uid not in self.plan.parts
         return (y, added) if alone and free and y.uid in self.binder.home else None
 
     def aligned(self, unit, store):
@@ -272,7 +274,7 @@ class Stores:
                 continue
             if unit is not own:
                 y, added = self.sources[store.uid]
-                self.binder.parts[y.uid] = store, store.attrs["slices"], added
+                self.plan.parts[y.uid] = store, store.attrs["slices"], added
 
     def pays(self, store):
         """Whether a store that may not be in place yet is computed where it belongs in a new place,
@@ -298,12 +300,12 @@ class Stores:
             node, first = ends[new], None
             while node.uid in self.found:
                 first, node = node, self.changed[node.uid]
-            named = self.binder.assigned.get(key_of(ends[new])) == new
+            named = self.plan.assigned.get(key_of(ends[new])) == new
             if named and first is not None and node.uid == uid:
-                self.binder.kept_states.add(uid)
+                self.kept_states.add(uid)
                 continue
             if named and ends[new].uid in self.elsewhere and ends[new].inputs[0].uid == uid:
-                self.binder.framed[uid] = ends[new]
+                self.framed[uid] = ends[new]
             for store, _ in list(self.found.values()):
                 if self.changed[store.uid].uid == uid:
                     self.forget(store)
@@ -312,4 +314,4 @@ class Stores:
         """The store is not in place after all."""
         del self.found[store.uid]
         if self.sources[store.uid] and not unit_steps(store.attrs["slices"]):
-            self.binder.parts.pop(self.sources[store.uid][0].uid, None)
+            self.plan.parts.pop(self.sources[store.uid][0].uid, None)

@@ -142,7 +142,7 @@ def test_arenas_are_hardly_larger_than_what_lives_at_once(net, shape, others):
     shapes = [tuple([n or next(new) for n in shape]) for new in sizes_of]
     program.bound = program.shapes_of([np.empty(shapes[0], "f")])
     draft = program.drafted("lower")
-    instructions, sizes = flatten(draft.instructions), draft.binder.sizes
+    instructions, sizes = flatten(draft.instructions), draft.buffer_sizes
     arena, live = arrange(instructions, sizes), lifetimes(instructions)
     host = overwrite(instructions, sizes, live)
     keep_apart(instructions, live)

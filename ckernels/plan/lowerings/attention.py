@@ -19,12 +19,12 @@ MOST_BATCH = 2  # axes
 UNSEEN = 1 << 30  # where there is no order of time, all rows see all keys
 
 
-def side_by_side(binder, layout):
+def side_by_side(plan, layout):
     """`layout` with the numbers of a row side by side, and rows that do not overlap."""
     (n, width), (far, near) = layout.shape[-2:], layout.strides[-2:]
     if (near == 1 or width == 1) and (n == 1 or far >= width):
         return layout
-    return binder.compact(layout)
+    return plan.compact(layout)
 
 
 def over(batch, layout, rest=2):
@@ -38,14 +38,14 @@ def over(batch, layout, rest=2):
 class Reading:
     """What a node reads: layouts, and strides over a batch of two sizes."""
 
-    def __init__(self, binder, node):
-        self.binder, attrs = binder, node.attrs
+    def __init__(self, plan, node):
+        self.plan, attrs = plan, node.attrs
         self.only = node.outs is None  # the gradient by values, which reads none
         inputs = (*node.inputs[:2], node.inputs[-1], *node.inputs[2:]) if self.only else node.inputs
         self.batch, self.n, self.m, self.d, self.e = shape_of(attrs, inputs)
         q, k, v, others, self.last = operands_of(attrs, inputs)
         self.rows = self.side_by_side(q, k, v)
-        self.scores = {x: binder.layout(others[x]) for x in ("bias", "mask") if x in others}
+        self.scores = {x: plan.layout(others[x]) for x in ("bias", "mask") if x in others}
         self.state = others.get("state")
         self.has = sum(HAS[x] for x in attrs["has"])
         self.settle()
@@ -54,10 +54,10 @@ class Reading:
         """Where they lie; keys that are values too are copied once."""
         found = {}
         for x in nodes:
-            layout = self.binder.layout(x)
+            layout = self.plan.layout(x)
             if layout not in found:
-                found[layout] = side_by_side(self.binder, layout)
-        return [found[self.binder.layout(x)] for x in nodes]
+                found[layout] = side_by_side(self.plan, layout)
+        return [found[self.plan.layout(x)] for x in nodes]
 
     def settle(self):
         wide = [k for k, n in enumerate(self.batch) if n != 1]
@@ -69,8 +69,8 @@ class Reading:
         strides.append([results[k] for k in wide])
         sizes, found = collapse([self.batch[k] for k in wide], strides)
         if len(sizes) > MOST_BATCH:
-            self.rows = [self.binder.copy(lay) for lay in read[:3]]
-            self.scores = {name: self.binder.copy(lay) for name, lay in zip(self.scores, read[3:])}
+            self.rows = [self.plan.copy(lay) for lay in read[:3]]
+            self.scores = {name: self.plan.copy(lay) for name, lay in zip(self.scores, read[3:])}
             sizes, found = [product(self.batch)], [[product(lay.shape[-2:])] for lay in read]
         pad = MOST_BATCH - len(sizes)
         self.sizes = (*(1,) * pad, *sizes)
@@ -97,9 +97,9 @@ class Reading:
 
     def layouts(self):
         """All that the instruction reads before its results; what is absent is never read."""
-        state = self.rows[0] if self.state is None else self.binder.layout(self.state)
+        state = self.rows[0] if self.state is None else self.plan.layout(self.state)
         if self.state is not None and state.strides != (1,):
-            state = self.binder.compact(state)
+            state = self.plan.compact(state)
         return [*self.rows, *(self.scores.get(x, self.rows[0]) for x in ("bias", "mask")), state]
 
     def record(self, op, node):
@@ -128,49 +128,39 @@ class Reading:
         )
 
 
-def whole(binder, x):
+def whole(plan, x):
     """Where `x` lies, contiguous."""
-    layout = binder.layout(x)
-    return layout if layout == fresh(layout.buffer, x.shape, x.dtype) else binder.copy(layout)
-
-
-def results(binder, node):
-    """Where the results of `node` go."""
-    if node.outs is None:
-        binder.layouts[node.uid] = made = binder.target(node)
-        return [made]
-    targets = [binder.target(node, k) for k in range(len(node.outs))]
-    for k, item in binder.items.get(node.uid, {}).items():
-        binder.layouts[item.uid] = targets[k]
-    return targets
+    layout = plan.layout(x)
+    return layout if layout == fresh(layout.buffer, x.shape, x.dtype) else plan.copy(layout)
 
 
 def launched(op, flops):
     """The lowering of one of the ops; flops: of a score, by (width, values)."""
 
-    def lower(binder, node):
+    def lower(plan, node):
         if node.inputs[0].dtype not in ("float32", "float64"):
             return False
-        read = Reading(binder, node)
-        sources = [*read.layouts(), *(whole(binder, x) for x in read.last)]
-        targets = results(binder, node)
+        read = Reading(plan, node)
+        sources = [*read.layouts(), *(whole(plan, x) for x in read.last)]
+        targets = plan.places(node)
         if read.only:  # neither values nor the result there are read, nor are other slopes written
             sources.insert(len(sources) - 2, sources[0])
-            none = binder.temp((1,), "uint8")
+            none = plan.temp((1,), "uint8")
             targets = [none, none, *targets]
         scores = estimate(*read.batch, read.n, read.m)
-        instr = Native(
-            name=node.op.name,
-            pointers=[binder.pointer(lay) for lay in (*sources, *targets)],
-            record=read.record(op, node),
-            ns=scores * flops(estimate(read.d), estimate(read.e)) * NS_MULTIPLY,
-            reads=[lay.buffer for lay in sources],
-            writes=[lay.buffer for lay in targets],
-            node=node,
-            nodes=[node],
+        plan.add(
+            Native(
+                name=node.op.name,
+                pointers=[lay.pointer for lay in (*sources, *targets)],
+                record=read.record(op, node),
+                ns=scores * flops(estimate(read.d), estimate(read.e)) * NS_MULTIPLY,
+                reads=[lay.buffer for lay in sources],
+                writes=[lay.buffer for lay in targets],
+                node=node,
+                nodes=[node],
+            )
         )
-        binder.instructions.append(instr)
-        return instr
+        return True
 
     return lower
 

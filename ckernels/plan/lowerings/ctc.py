@@ -26,38 +26,33 @@ def blocks(samples, piece):
     return size, ceil_divide(samples, size)
 
 
-def pointer(layout):
-    return layout.buffer, layout.offset * dtypes.ITEMSIZE[layout.dtype]
-
-
-def results(binder, node, used):
+def results(plan, node, used):
     """Layouts of the outputs in `used` ({index: layout whose order of axes to follow, or None})."""
     outs = [None] * len(node.outs)
     for k, like in used.items():
-        out = outs[k] = binder.target(node, k)
+        out = outs[k] = plan.target(node, k)
         if like is not None and out.buffer[0] == "tmp" and like.strides[0] < like.strides[1]:
             samples, steps, classes = out.shape  # a view of time-major memory
             outs[k] = replace(out, strides=(classes, samples * classes, 1))
-    for user in binder.order:
-        if user.op.name == "item" and user.inputs[0] is node:
-            binder.layouts[user.uid] = outs[user.attrs["index"]]
+    for index, item in plan.items(node).items():
+        plan.lay(item, outs[index])
     return outs
 
 
-def launch(binder, node, kernel, operands, dims, piece, picoseconds):
+def launch(plan, node, kernel, operands, dims, piece, picoseconds):
     """Add the launch: a range of samples, operands then scratch; dims get block and piece."""
     samples = node.inputs[0].shape[0]
     if not samples:
         return
     size, count = blocks(samples, piece)
-    scratch = binder.temp((count * piece // 8,), "int64")
+    scratch = plan.temp((count * piece // 8,), "int64")
     ins, outs = operands
     used = [lay for lay in ins + outs if lay is not None]
-    holes = [pointer(lay) if lay is not None else pointer(scratch) for lay in ins + outs]
-    binder.add_launch(
+    holes = [(scratch if lay is None else lay).pointer for lay in ins + outs]
+    plan.launch(
         Launch(
             kernel,
-            holes + [pointer(scratch)],
+            holes + [scratch.pointer],
             dims + [size, piece],
             samples,
             size,
@@ -80,16 +75,14 @@ def plain(*nodes):
     return all(n.dtype in dtypes.INTEGERS for n in nodes)
 
 
-def ctc(binder, node):
+def ctc(plan, node):
     """The loss and, where an item reads it, the derivative."""
     x, labels, input_length, label_length = node.inputs
     if not plain(labels, input_length, label_length):
         return False
-    ins = [binder.layout(i) for i in node.inputs]
-    slope = any(
-        u.op.name == "item" and u.inputs[0] is node and u.attrs["index"] for u in binder.order
-    )
-    outs = results(binder, node, {0: None, 1: ins[0]} if slope else {0: None})
+    ins = [plan.layout(i) for i in node.inputs]
+    slope = any(plan.items(node))
+    outs = results(plan, node, {0: None, 1: ins[0]} if slope else {0: None})
     attrs, (samples, steps, classes), most = node.attrs, x.shape, labels.shape[1]
     kernel = RawKernel(
         "ctc",
@@ -123,23 +116,23 @@ def ctc(binder, node):
     ]
     state = NS_SLOPE if slope else NS_STATE
     took = work(2 * state, samples, steps, row) + work(NS_CLASS, samples, steps, classes)
-    launch(binder, node, kernel, (ins, outs), dims, 8 * -(-numbers // 8) * 8, took)
+    launch(plan, node, kernel, (ins, outs), dims, 8 * -(-numbers // 8) * 8, took)
     return True
 
 
-def collapse(binder, node):
+def collapse(plan, node):
     """Repeats merged and blanks dropped."""
     best, lengths = node.inputs
     if not plain(lengths):
         return False
-    ins = [binder.layout(i) for i in node.inputs]
-    outs = results(binder, node, {0: None, 1: None})
+    ins = [plan.layout(i) for i in node.inputs]
+    outs = results(plan, node, {0: None, 1: None})
     kernel = RawKernel(
         "ctc_collapse", (("length", dtypes.C_NAMES[lengths.dtype]),), roles(ins, outs)
     )
     samples, steps = best.shape
     launch(
-        binder,
+        plan,
         node,
         kernel,
         (ins, outs),
@@ -150,7 +143,7 @@ def collapse(binder, node):
     return True
 
 
-def beam(binder, node):
+def beam(plan, node):
     """The beam search."""
     x, lengths = node.inputs
     (samples, steps, classes), attrs = x.shape, node.attrs
@@ -158,8 +151,8 @@ def beam(binder, node):
     piece = 8 * (5 * (steps * width + 1) + 14 * width + 2 * classes)
     if not plain(lengths) or piece > SCRATCH:
         return False
-    ins = [binder.layout(i) for i in node.inputs]
-    outs = results(binder, node, {0: None, 1: None, 2: None})
+    ins = [plan.layout(i) for i in node.inputs]
+    outs = results(plan, node, {0: None, 1: None, 2: None})
     kernel = RawKernel(
         "ctc_beam",
         (("type", dtypes.C_NAMES[x.dtype]), ("length", dtypes.C_NAMES[lengths.dtype])),
@@ -176,5 +169,5 @@ def beam(binder, node):
     ]
     took = work(width * NS_BEAM, samples, steps)
     took += work(width * NS_BEAM_CLASS + 1, samples, steps, classes)
-    launch(binder, node, kernel, (ins, outs), dims, piece, took)
+    launch(plan, node, kernel, (ins, outs), dims, piece, took)
     return True

@@ -54,7 +54,7 @@ class IndexedNest:
         self.count = product(domain)
 
     def pointers(self):
-        return [_pointer(lay) for lay in [self.far, self.near] + [i.layout for i in self.indices]]
+        return [lay.pointer for lay in [self.far, self.near] + [i.layout for i in self.indices]]
 
     def index_pointers(self):
         return [
@@ -117,10 +117,6 @@ def check(k, size, signed, owner):
     wrap = [f"    {k} += {k} < 0 ? {size} : 0;"] if signed else []
     others = [f"    if ({k} < lo || {k} >= hi) continue;"] if owner else []
     return [f"if ({wrong}) {{", *wrap, f"    if ({out}) return CK_EINDEX;", *others, "}"]
-
-
-def _pointer(layout):
-    return (layout.buffer, layout.offset * dtypes.ITEMSIZE[layout.dtype])
 
 
 def _roles(nest, far, near):
@@ -273,7 +269,7 @@ def checked(array, size):
     count = product(array.shape)
     kernel = RawKernel("check_indices", fields, (("in", array.dtype),))
     took = work(NS_INDEX, count)
-    return Launch(kernel, [_pointer(array)], dims.values, count, 64, took, [array.buffer], [])
+    return Launch(kernel, [array.pointer], dims.values, count, 64, took, [array.buffer], [])
 
 
 # ---- scatter ------------------------------------------------------------------------------------

@@ -11,28 +11,26 @@ from ...codegen.raw import RawKernel
 from ...graph.shapes import product
 from ...ops.interpolate import shares
 from ...schedule.cost import work
-from .movement import placed
 
 
-def interpolate(binder, node):
+def interpolate(plan, node):
     """The launch; False where the element type has no arithmetic of its own."""
     x, axis = node.inputs[0], node.attrs["axis"]
     if node.dtype not in ("float32", "float64"):
         return False
-    source = binder.layout(x)
+    source = plan.layout(x)
     rows = as_rows(source, axis)
     if rows is None:
-        source = binder.copy(source)
+        source = plan.copy(source)
         rows = as_rows(source, axis)
-    target = placed(binder, node)
+    target = plan.place(node)
     if 0 in node.shape or 0 in x.shape:
         if 0 not in node.shape:
             return False
         return True
     apart, images, width = rows
-    pointers = [(lay.buffer, lay.offset * dtypes.ITEMSIZE[lay.dtype]) for lay in (source, target)]
-    binder.constants.append(shares(node.attrs).astype(node.dtype))
-    pointers.append((("const", len(binder.constants) - 1), 0))
+    weights_of = plan.constant(shares(node.attrs).astype(node.dtype))
+    pointers = [lay.pointer for lay in (source, target, weights_of)]
     units = product(node.shape) // width
     start, step, unit = (node.attrs[k] for k in ("start", "step", "unit"))
     weights = 2 if node.op.name == "interpolate" else max(1, 2 * unit / step)
@@ -42,7 +40,7 @@ def interpolate(binder, node):
         (("type", dtypes.C_NAMES[node.dtype]),),
         (("in", node.dtype), ("out", node.dtype)),
     )
-    binder.add_launch(
+    plan.launch(
         Launch(
             kernel,
             pointers,

@@ -1,8 +1,8 @@
 """Lowerings of ops that are no loops of scalar expressions: copies into parts, gathers, scatters.
 
-Registered are lowering(binder, node) -> bool by op: True when it added the instructions that
-compute the node, False to leave it to the op's oracle. Lowerings see layouts (buffers and strides)
-and never touch data.
+Registered are lowering(plan, node) -> bool by op: True when it added the instructions that
+compute the node, False to leave it to the op's oracle. Lowerings call methods of `plan`, a Context
+(context.py), see layouts (buffers and strides) and never touch data.
 """
 
 import importlib
@@ -86,12 +86,12 @@ def around(shape, slices):
     return boxes
 
 
-def copy(binder, node, source, target):
+def copy(plan, node, source, target):
     """An instruction that copies `source` (broadcast) to `target`, where there is something to."""
-    combine(binder, node, None, [source], target)
+    combine(plan, node, None, [source], target)
 
 
-def combine(binder, node, op, sources, target):
+def combine(plan, node, op, sources, target):
     """An instruction that stores op(*sources), broadcast, in `target`; no op: the one source."""
     if 0 in target.shape:
         return
@@ -104,38 +104,31 @@ def combine(binder, node, op, sources, target):
         args.append(low.value("load", source.dtype, operand=ref))
     value = low.value(op, target.dtype, args, cost=1) if op else args[0]
     out = low.add_ref("out", target.dtype, target, maps)
-    binder.add_launch(low.build([(out, value)]), [node], node.op.name)
+    plan.launch(low.build([(out, value)]), [node], node.op.name)
 
 
-def placed(binder, node):
-    """The contiguous layout in which the result of `node` is built."""
-    made = binder.target(node)
-    binder.layouts[node.uid] = made
-    return made
-
-
-def again(binder, node):
+def again(plan, node):
     """A copy: the memory of its operand may be given to others before it is read again."""
     if not real(node):
         return False
-    copy(binder, node, binder.layout(node.inputs[0]), placed(binder, node))
+    copy(plan, node, plan.layout(node.inputs[0]), plan.place(node))
     return True
 
 
 # ---- joining ------------------------------------------------------------------------------------
 
 
-def concatenate(binder, node):
+def concatenate(plan, node):
     if not real(node):
         return False
-    sources = [binder.layout(x) for x in node.inputs]
-    target, start, axis = placed(binder, node), 0, node.attrs["axis"]
+    sources = [plan.layout(x) for x in node.inputs]
+    target, start, axis = plan.place(node), 0, node.attrs["axis"]
     for source in sources:
         stop = start + source.shape[axis]
         slices = [(None, None, 1)] * axis + [(start, stop, 1)]
         slices += [(None, None, 1)] * (node.ndim - len(slices))
         if source != part(target, slices):  # else it was computed there
-            copy(binder, node, source, part(target, slices))
+            copy(plan, node, source, part(target, slices))
         start = stop
     return True
 
@@ -143,67 +136,67 @@ def concatenate(binder, node):
 def part_of_complex(which):
     """real_part and imag_part: the floats of a complex layout; copied where somebody takes it."""
 
-    def lowering(binder, node):
-        shown = part_of_pairs(binder.layout(node.inputs[0]), which)
-        if node.uid in binder.assigned or node.uid in binder.parts:
-            copy(binder, node, shown, placed(binder, node))
+    def lowering(plan, node):
+        shown = part_of_pairs(plan.layout(node.inputs[0]), which)
+        if plan.is_placed(node):
+            copy(plan, node, shown, plan.place(node))
         else:
-            binder.layouts[node.uid] = shown
+            plan.lay(node, shown)
         return True
 
     return lowering
 
 
-def complex_of(binder, node):
-    sources = [binder.layout(x) for x in node.inputs]
-    target = placed(binder, node)
+def complex_of(plan, node):
+    sources = [plan.layout(x) for x in node.inputs]
+    target = plan.place(node)
     for which, source in enumerate(sources):
         there = part_of_pairs(target, which)
         if source != there:  # else it was computed there
-            copy(binder, node, source, there)
+            copy(plan, node, source, there)
     return True
 
 
-def pack(binder, node):
-    sources = [binder.layout(x) for x in node.inputs]
-    target = placed(binder, node)
+def pack(plan, node):
+    sources = [plan.layout(x) for x in node.inputs]
+    target = plan.place(node)
     for k, source in enumerate(sources):
-        copy(binder, node, source, part(target, [(k, k + 1, 1)]))
+        copy(plan, node, source, part(target, [(k, k + 1, 1)]))
     return True
 
 
-def pad(binder, node):
+def pad(plan, node):
     x, value = node.inputs
     if not real(x) or not x.ndim:
         return False
-    source, filler = binder.layout(x), binder.layout(value)
-    target = placed(binder, node)
+    source, filler = plan.layout(x), plan.layout(value)
+    target = plan.place(node)
     inside = tuple((a, a + n, 1) for (a, _), n in zip(node.attrs["widths"], x.shape))
     if not reaches(target_size(target), SMALL + 1):
-        copy(binder, node, filler, target)
+        copy(plan, node, filler, target)
     else:
         for box in around(node.shape, inside):
-            copy(binder, node, filler, part(target, box))
-    copy(binder, node, source, part(target, inside))
+            copy(plan, node, filler, part(target, box))
+    copy(plan, node, source, part(target, inside))
     return True
 
 
-def diagonal(binder, node):
+def diagonal(plan, node):
     """The diagonal of two axes is a view with the sum of their strides."""
     x, (a, b), offset = node.inputs[0], node.attrs["axes"], node.attrs["offset"]
     if not real(x):
         return False
-    source = binder.layout(x)
+    source = plan.layout(x)
     start = source.offset
     if node.shape[-1]:
         start += offset * source.strides[b] if offset >= 0 else -offset * source.strides[a]
     keep = [k for k in range(x.ndim) if k not in (a, b)]
     strides = tuple(source.strides[k] for k in keep) + (source.strides[a] + source.strides[b],)
     copy(
-        binder,
+        plan,
         node,
         replace(source, shape=node.shape, strides=strides, offset=start),
-        placed(binder, node),
+        plan.place(node),
     )
     return True
 
@@ -215,36 +208,36 @@ def target_size(layout):
 # ---- writing parts ------------------------------------------------------------------------------
 
 
-def set_slice(binder, node):
-    return write_slice(binder, node, None)
+def set_slice(plan, node):
+    return write_slice(plan, node, None)
 
 
-def inc_slice(binder, node):
-    return write_slice(binder, node, "add")
+def inc_slice(plan, node):
+    return write_slice(plan, node, "add")
 
 
-def write_slice(binder, node, op):
+def write_slice(plan, node, op):
     """x with y set in (or added to) a part of it; what y covers is not copied from x first."""
     x, y = node.inputs
     slices = node.attrs["slices"]
     if not real(x) or any(not exists(x.shape[a], slices[a]) for a in node.attrs.get("exact", ())):
         return False
-    old, new = binder.layout(x), binder.layout(y)
-    target = placed(binder, node)
+    old, new = plan.layout(x), plan.layout(y)
+    target = plan.place(node)
     written = part(target, slices)
     there = new.shape == written.shape and lies_in(new, written)
-    if target.buffer != old.buffer and not binder.is_framed(node):
-        copy_around(binder, node, old, target, there)
+    if target.buffer != old.buffer and not plan.is_framed(node):
+        copy_around(plan, node, old, target, there)
     elif new.buffer == target.buffer and not there:
-        new = binder.copy(new)  # it lies in what is being changed
+        new = plan.copy(new)  # it lies in what is being changed
     if op is not None:
-        combine(binder, node, op, [part(old, slices), new], written)
+        combine(plan, node, op, [part(old, slices), new], written)
     elif not there:
-        copy(binder, node, new, written)
+        copy(plan, node, new, written)
     return True
 
 
-def copy_around(binder, node, old, target, there):
+def copy_around(plan, node, old, target, there):
     """Copies of what a store in a new place does not cover; of all where that is less work.
 
     there: what it covers is written already.
@@ -252,7 +245,7 @@ def copy_around(binder, node, old, target, there):
     boxes = around(old.shape, node.attrs["slices"]) if unit_steps(node.attrs["slices"]) else None
     few = boxes is not None and (not boxes or there or reaches(target_size(target), SMALL + 1))
     for box in boxes if few else [((None, None, 1),) * len(old.shape)]:
-        copy(binder, node, part(old, box), part(target, box))
+        copy(plan, node, part(old, box), part(target, box))
 
 
 def exists(size, s):
@@ -284,14 +277,14 @@ def narrow(node):
 def gathering(nest_of):
     """The lowering of an op that reads x at indices; nest_of(node, x, result, index layouts)."""
 
-    def lower(binder, node):
+    def lower(plan, node):
         if not real(node):
             return False
-        x, *arrays = [binder.layout(i) for i in node.inputs]
+        x, *arrays = [plan.layout(i) for i in node.inputs]
         result = replace(x, buffer=None, shape=node.shape, strides=contiguous_strides(node.shape))
         if nest_of(node, x, result, arrays) is None:
             return False
-        binder.add_launch(indexed.gather(nest_of(node, x, placed(binder, node), arrays)), [node])
+        plan.launch(indexed.gather(nest_of(node, x, plan.place(node), arrays)), [node])
         return True
 
     return lower
@@ -300,18 +293,18 @@ def gathering(nest_of):
 def scattering(nest_of):
     """The lowering of a gather's gradient: zeros like the first operand, g added at indices."""
 
-    def lower(binder, node):
+    def lower(plan, node):
         like, indices, g = node.inputs
         if not real(g) or 0 in like.shape:
             return False
-        at, values = binder.layout(indices), binder.layout(g)
+        at, values = plan.layout(indices), plan.layout(g)
         if nest_of(node, indexed_shape(like, g), values, [at]) is None:
             return False
-        target = placed(binder, node)
+        target = plan.place(node)
         fill = node.attrs["axis"] == 0
         if not fill:
-            zero(binder, node, target)
-        binder.add_launch(indexed.scatter(nest_of(node, target, values, [at]), "add", fill), [node])
+            zero(plan, node, target)
+        plan.launch(indexed.scatter(nest_of(node, target, values, [at]), "add", fill), [node])
         return True
 
     return lower
@@ -321,33 +314,31 @@ def indexed_shape(like, g):
     return fresh(None, like.shape, g.dtype)
 
 
-def zero(binder, node, target):
-    binder.constants.append(np.zeros((), target.dtype))
-    copy(binder, node, fresh(("const", len(binder.constants) - 1), (), target.dtype), target)
+def zero(plan, node, target):
+    copy(plan, node, plan.constant(np.zeros((), target.dtype)), target)
 
 
 def writing(how):
     """The lowering of advanced_set and its kin: x copied, then y written in order."""
 
-    def lower(binder, node):
+    def lower(plan, node):
         x, y, *indices = node.inputs
         if not real(x) or 0 in x.shape:
             return False
         template = node.attrs["template"]
-        old, new, *arrays = [binder.layout(i) for i in node.inputs]
+        old, new, *arrays = [plan.layout(i) for i in node.inputs]
         values = replace(spread(new, advanced_shape(node)), dtype=node.dtype)
         if indexed.template_nest(template, old, values, arrays) is None:
             return False
-        target = placed(binder, node)
+        target = plan.place(node)
         if target.buffer != old.buffer:
-            copy(binder, node, old, target)
+            copy(plan, node, old, target)
         else:  # what lies in the tensor that is being changed is read before
             values, *arrays = [
-                binder.copy(lay) if lay.buffer == target.buffer else lay
-                for lay in (values, *arrays)
+                plan.copy(lay) if lay.buffer == target.buffer else lay for lay in (values, *arrays)
             ]
         nest = indexed.template_nest(template, target, values, arrays)
-        binder.add_launch(indexed.scatter(nest, how), [node])
+        plan.launch(indexed.scatter(nest, how), [node])
         return True
 
     return lower
@@ -365,16 +356,16 @@ def running(op):
     """The lowering of a running op: floats run in the next wider dtype, ints wrap."""
     extremum = op in ("max", "min")
 
-    def lower(binder, node):
+    def lower(plan, node):
         if not real(node) or node.dtype == "bool" and not extremum:
             return False
-        layouts, axis = [binder.layout(i) for i in node.inputs], node.attrs["axis"]
-        layouts.append(placed(binder, node))
+        layouts, axis = [plan.layout(i) for i in node.inputs], node.attrs["axis"]
+        layouts.append(plan.place(node))
         if 0 not in node.shape:
             if node.attrs["reverse"]:
                 flip = [(None, None, -1 if k == axis else 1) for k in range(node.ndim)]
                 layouts = [part(lay, flip) for lay in layouts]
-            binder.add_launch(scan(layouts[:-1], layouts[-1], axis, op), [node])
+            plan.launch(scan(layouts[:-1], layouts[-1], axis, op), [node])
         return True
 
     return lower
@@ -383,8 +374,8 @@ def running(op):
 def later(module, name):
     """The lowering `name` of a module of this room that few programs need."""
 
-    def lower(binder, node):
-        return getattr(importlib.import_module(f"{__package__}.{module}"), name)(binder, node)
+    def lower(plan, node):
+        return getattr(importlib.import_module(f"{__package__}.{module}"), name)(plan, node)
 
     return lower
 
@@ -421,7 +412,7 @@ register_rules(
         "put_along_axis_add": scattering(_along),
         "advanced_set": writing("set"),
         "advanced_inc": writing("add"),
-        "advanced_combine": lambda binder, node: writing(node.attrs["how"])(binder, node),
+        "advanced_combine": lambda plan, node: writing(node.attrs["how"])(plan, node),
         "cumsum": running("+"),
         "cumprod": running("*"),
         "cummax": running("max"),

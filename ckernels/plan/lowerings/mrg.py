@@ -20,33 +20,24 @@ STORE = {
 }  # fmt: skip
 
 
-def outputs_of(binder, node):
-    """Layouts of all outputs of `node`, which its items get."""
-    made = [binder.target(node, k) for k in range(len(node.outs))]
-    for user in binder.order:
-        if user.op.name == "item" and user.inputs[0] is node:
-            binder.layouts[user.uid] = made[user.attrs["index"]]
-    return made
-
-
-def contiguous(binder, node):
+def contiguous(plan, node):
     """The layout of `node` in C order, copied where it lies in another."""
-    layout = binder.layout(node)
+    layout = plan.layout(node)
     plain = layout.strides == contiguous_strides(layout.shape)
-    return layout if plain or 0 in layout.shape else binder.copy(layout)
+    return layout if plain or 0 in layout.shape else plan.copy(layout)
 
 
 def launch(kernel, layouts, dims, n, align, picoseconds, reads):
     """A Launch over n units; the first `reads` layouts are read, the others written."""
-    pointers = [(lay.buffer, lay.offset * dtypes.ITEMSIZE[lay.dtype]) for lay in layouts]
+    pointers = [lay.pointer for lay in layouts]
     buffers = [lay.buffer for lay in layouts]
     return Launch(kernel, pointers, dims, n, align, picoseconds, buffers[:reads], buffers[reads:])
 
 
-def uniform(binder, node):
+def uniform(plan, node):
     """The lowering of mrg_uniform."""
-    state = contiguous(binder, node.inputs[0])
-    new, sample = outputs_of(binder, node)
+    state = contiguous(plan, node.inputs[0])
+    new, sample = plan.places(node)
     kernel = RawKernel(
         "mrg",
         (("type", dtypes.C_NAMES[sample.dtype]), ("store", STORE[sample.dtype])),
@@ -57,22 +48,21 @@ def uniform(binder, node):
         count *= d
     took = work(NS_NUMBER, count) + work(NS_STREAM, streams)
     layouts = [state, new, sample]
-    binder.add_launch(launch(kernel, layouts, [streams, count], streams, STREAMS, took, 1), [node])
+    plan.launch(launch(kernel, layouts, [streams, count], streams, STREAMS, took, 1), [node])
     return True
 
 
-def choice(binder, node):
+def choice(plan, node):
     """The lowering of mrg_choice; without replacement, rows are copied and lose what was drawn."""
-    p, u = (contiguous(binder, i) for i in node.inputs)
-    chosen = binder.target(node)
-    binder.layouts[node.uid] = chosen
+    p, u = (contiguous(plan, i) for i in node.inputs)
+    chosen = plan.place(node)
     (rows, classes), count = p.shape, chosen.shape[1]
     kind, replace = dtypes.C_NAMES[p.dtype], node.attrs["replace"]
     fields = [("type", kind), ("note", "with replacement" if replace else "without replacement")]
     layouts, roles = [p, u, chosen], [("in", p.dtype), ("in", "float64"), ("out", "int64")]
     copy, remove = [f"const {kind} *const q = x + row * classes;"], []
     if not replace:
-        layouts.append(binder.temp(p.shape, p.dtype))
+        layouts.append(plan.temp(p.shape, p.dtype))
         roles.append(("out", p.dtype))
         copy = [
             f"{kind} *const q = ({kind} *)p[3] + row * classes;",
@@ -90,5 +80,5 @@ def choice(binder, node):
     took = work(NS_CHOICE, rows, classes * count + 1)
     if rows and count:
         dims = [rows, classes, count]
-        binder.add_launch(launch(kernel, layouts, dims, rows, 1, took, 2), [node])
+        plan.launch(launch(kernel, layouts, dims, rows, 1, took, 2), [node])
     return True

@@ -41,14 +41,14 @@ def rows_of(source, target, axis):
 def lower(what):
     """The lowering of an op along attrs["axis"]: sorted values, or places."""
 
-    def ordered(binder, node):
+    def ordered(plan, node):
         x, axis = node.inputs[0], node.attrs["axis"]
         if x.dtype not in KINDS:
             return False
-        source, target = binder.layout(x), binder.target(node)
+        source, target = plan.layout(x), plan.target(node)
         sizes, (near, far) = rows_of(source, target, axis)
         if len(sizes) > MOST_ROWS:
-            source = binder.compact(source)
+            source = plan.compact(source)
             sizes, (near, far) = rows_of(source, target, axis)
         pad = (0,) * (MOST_ROWS - len(sizes))
         record = OrderDims(
@@ -69,17 +69,17 @@ def lower(what):
             none=(0,) * OrderDims.NESTED["none"][0],
         )
         ns = estimate(product(x.shape)) * (NS_PLACES if what else NS_SORT)
-        return emit(binder, node, record, [source], ns, target=target)
+        return emit(plan, node, record, [source], ns, target=target)
 
     return ordered
 
 
-def equal(binder, node):
+def equal(plan, node):
     """The lowering of first_equal: a vector of indices, and the tensor they point into."""
     x, like = node.inputs
     if x.dtype not in KINDS:
         return False
-    source = binder.layout(x)
+    source = plan.layout(x)
     record = OrderDims(
         op=ORDER,
         width=ITEMSIZE[x.dtype].bit_length() - 1,
@@ -97,7 +97,7 @@ def equal(binder, node):
         slots=1,
         none=(0,) * OrderDims.NESTED["none"][0],
     )
-    return emit(binder, node, record, [source], estimate(x.shape[0]) * NS_EQUAL)
+    return emit(plan, node, record, [source], estimate(x.shape[0]) * NS_EQUAL)
 
 
 BEFORE = {  # C: whether a stands before b, NaN last
@@ -108,13 +108,12 @@ BEFORE = {  # C: whether a stands before b, NaN last
 }
 
 
-def searchsorted(binder, node):
+def searchsorted(plan, node):
     """The lowering of searchsorted: sixteen searches side by side, since each waits for memory."""
-    x, v = (binder.layout(i) for i in node.inputs)
+    x, v = (plan.layout(i) for i in node.inputs)
     if x.dtype not in KINDS or x.dtype in C_STORED:
         return False
-    target = binder.target(node)
-    binder.layouts[node.uid] = target
+    target = plan.place(node)
     if 0 in node.shape:
         return True
     wide = [k for k, n in enumerate(v.shape) if n != 1]
@@ -135,12 +134,12 @@ def searchsorted(binder, node):
         ("unravel", block(lines, 2)),
     )
     roles = (("in", x.dtype), ("in", x.dtype), ("out", "int64"))
-    pointers = [binder.pointer(lay) for lay in (x, v, target)]
+    pointers = [lay.pointer for lay in (x, v, target)]
     count = product(node.shape)
     took = work(NS_SEARCH, count)
     launch = Launch(RawKernel("searchsorted", fields, roles), pointers, dims.values, count, 16,
                     took, [x.buffer, v.buffer], [target.buffer])  # fmt: skip
-    binder.add_launch(launch, [node])
+    plan.launch(launch, [node])
     return True
 
 

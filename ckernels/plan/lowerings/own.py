@@ -4,36 +4,28 @@ The kernel was written and compiled when the user made the operation; here it on
 A unit of the range is all of the work, or, if it is parallel, one place along the first axis.
 """
 
-from ...base import dtypes
 from ...base.machine import NS_ASSUMED
 from ...codegen.lower import Launch
 from ...schedule.cost import work
 
 
-def own(binder, node):
+def own(plan, node):
     """The launch; False where there is no kernel, and the function of the user's runs."""
     made = node.attrs["own"]
     if made.kernel is None:
         return False
-    sources = [binder.layout(i) for i in node.inputs]
-    if node.outs is None:
-        targets = [binder.target(node)]
-        binder.layouts[node.uid] = targets[0]
-    else:
-        targets = [binder.target(node, k) for k in range(len(node.outs))]
-        for user in binder.order:
-            if user.op.name == "item" and user.inputs[0] is node:
-                binder.layouts[user.uid] = targets[user.attrs["index"]]
+    sources = [plan.layout(i) for i in node.inputs]
+    targets = plan.places(node)
     if all(0 in lay.shape for lay in targets):
         return True
     layouts = sources + targets
     dims = [n for lay in layouts for n in (*lay.shape, *lay.strides)]
     units = targets[0].shape[0] if made.kernel.parallel else 1
     took = sum(work(NS_ASSUMED, *lay.shape) for lay in layouts)
-    binder.add_launch(
+    plan.launch(
         Launch(
             made.kernel,
-            [(lay.buffer, lay.offset * dtypes.ITEMSIZE[lay.dtype]) for lay in layouts],
+            [lay.pointer for lay in layouts],
             dims,
             units,
             1,

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ...base import dtypes
 from ...ops.windows import all_pads, extent, taps
-from .movement import around, combine, copy, part, placed, real, zero
+from .movement import around, combine, copy, part, real, zero
 
 
 def windows(layout, attrs, results):
@@ -33,27 +33,27 @@ def padded_shape(pads, shape):
     return (shape[0], *(low + n + high for (low, high), n in zip(pads, shape[1:-1])), shape[-1])
 
 
-def patches(binder, node):
+def patches(plan, node):
     """A copy of the windows, of the image or of a copy of it with zeros around."""
     x, attrs = node.inputs[0], node.attrs
     if not real(x):
         return False
     pads = all_pads(attrs, x.shape[1:-1], attrs["size"])
-    source = binder.layout(x)
-    target = placed(binder, node)
+    source = plan.layout(x)
+    target = plan.place(node)
     if 0 in node.shape:
         return True
     if any(p for pair in pads for p in pair):
-        wide = binder.temp(padded_shape(pads, x.shape), x.dtype)
+        wide = plan.temp(padded_shape(pads, x.shape), x.dtype)
         for box in around(wide.shape, inside(pads, x.shape)):
-            zero(binder, node, part(wide, box))
-        copy(binder, node, source, part(wide, inside(pads, x.shape)))
+            zero(plan, node, part(wide, box))
+        copy(plan, node, source, part(wide, inside(pads, x.shape)))
         source = wide
-    copy(binder, node, windows(source, attrs, node.shape[1 : len(attrs["size"]) + 1]), target)
+    copy(plan, node, windows(source, attrs, node.shape[1 : len(attrs["size"]) + 1]), target)
     return True
 
 
-def patches_grad(binder, node):
+def patches_grad(plan, node):
     """Windows copied or added to their places in zeros."""
     g, attrs = node.inputs[0], node.attrs
     size, n = attrs["size"], len(attrs["size"])
@@ -61,25 +61,25 @@ def patches_grad(binder, node):
     if not real(g) or (g.dtype in dtypes.COMPUTED and not apart):
         return False
     pads = all_pads(attrs, node.shape[1:-1], size)
-    source, target = binder.layout(g), placed(binder, node)
+    source, target = plan.layout(g), plan.place(node)
     if 0 in node.shape:
         return True
     pad = any(p for pair in pads for p in pair)
-    wide = binder.temp(padded_shape(pads, node.shape), node.dtype) if pad else target
+    wide = plan.temp(padded_shape(pads, node.shape), node.dtype) if pad else target
     results = g.shape[1 : n + 1]
     covered = apart and wide.shape[1:-1] == tuple(k * r for k, r in zip(size, results))
     if not covered:
-        zero(binder, node, wide)
+        zero(plan, node, wide)
     if 0 not in g.shape and apart:
-        copy(binder, node, source, windows(wide, attrs, results))
+        copy(plan, node, source, windows(wide, attrs, results))
     elif 0 not in g.shape:
-        add_up(binder, node, source, wide, results)
+        add_up(plan, node, source, wide, results)
     if pad:
-        copy(binder, node, part(wide, inside(pads, node.shape)), target)
+        copy(plan, node, part(wide, inside(pads, node.shape)), target)
     return True
 
 
-def add_up(binder, node, source, wide, results):
+def add_up(plan, node, source, wide, results):
     """Add what each place in the window holds to the elements it lies over."""
     attrs, n = node.attrs, len(results)
     whole = tuple((0, m, 1) for m in source.shape)
@@ -93,4 +93,4 @@ def add_up(binder, node, source, wide, results):
             shape=tuple(picked.shape[k] for k in keep),
             strides=tuple(picked.strides[k] for k in keep),
         )
-        combine(binder, node, "add", [here, picked], here)
+        combine(plan, node, "add", [here, picked], here)

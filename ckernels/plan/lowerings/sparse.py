@@ -22,16 +22,12 @@ def c_type(dtype):
     )
 
 
-def pointer(layout):
-    return layout.buffer, layout.offset * dtypes.ITEMSIZE[layout.dtype]
-
-
 class SparseKernel:
     """A kernel on compressed rows while it is written."""
 
-    def __init__(self, binder, node, indices, indptr, extent):
-        self.binder, self.node = binder, node
-        self.indices, self.indptr = gapless(binder, indices, indptr)
+    def __init__(self, plan, node, indices, indptr, extent):
+        self.plan, self.node = plan, node
+        self.indices, self.indptr = gapless(plan, indices, indptr)
         self.rows, self.columns = extent.shape[:2]
         self.stored = indices.shape[0]
         self.dims = Dims()
@@ -46,10 +42,8 @@ class SparseKernel:
 
     def dense(self, node):
         """The layout of a dense matrix with the elements of a row side by side."""
-        layout = self.binder.layout(node)
-        return (
-            layout if layout.strides[-1] == 1 or node.shape[-1] <= 1 else self.binder.copy(layout)
-        )
+        layout = self.plan.layout(node)
+        return layout if layout.strides[-1] == 1 or node.shape[-1] <= 1 else self.plan.copy(layout)
 
     def write(self, name, layout):
         self.outs.append((f"{c_type(layout.dtype)} *const {name}", layout))
@@ -75,10 +69,10 @@ class SparseKernel:
             tuple(("in", lay.dtype) for _, lay in self.ins)
             + tuple(("out", lay.dtype) for _, lay in self.outs),
         )
-        self.binder.add_launch(
+        self.plan.launch(
             Launch(
                 kernel,
-                [pointer(lay) for _, lay in operands],
+                [lay.pointer for _, lay in operands],
                 self.dims.values,
                 n,
                 block_of,
@@ -90,14 +84,6 @@ class SparseKernel:
         )
 
 
-def result(binder, node, index=None):
-    """The contiguous layout of a result."""
-    made = binder.target(node, index)
-    if index is None:
-        binder.layouts[node.uid] = made
-    return made
-
-
 def fits(indices, indptr, extent, data=None):
     """Whether the parts of a matrix have the sizes that they should: oracles say what is wrong."""
     return indptr.shape[0] == extent.shape[0] + 1 > 1 and (
@@ -105,13 +91,11 @@ def fits(indices, indptr, extent, data=None):
     )
 
 
-def gapless(binder, *nodes):
+def gapless(plan, *nodes):
     """Layouts of vectors, copied where they have gaps."""
-    made = [binder.layout(n) for n in nodes]
+    made = [plan.layout(n) for n in nodes]
     return [
-        lay
-        if lay.strides == contiguous_strides(lay.shape) or lay.shape[0] <= 1
-        else binder.copy(lay)
+        lay if lay.strides == contiguous_strides(lay.shape) or lay.shape[0] <= 1 else plan.copy(lay)
         for lay in made
     ]
 
@@ -119,15 +103,15 @@ def gapless(binder, *nodes):
 # ---- to and from dense --------------------------------------------------------------------------
 
 
-def dense(binder, node):
+def dense(plan, node):
     """The matrix, dense."""
     data, indices, indptr, extent = node.inputs
     if data.dtype not in (*WORDS, *dtypes.INTEGERS) or not fits(indices, indptr, extent, data):
         return False
-    write = SparseKernel(binder, node, indices, indptr, extent)
-    (values,) = gapless(binder, data)
+    write = SparseKernel(plan, node, indices, indptr, extent)
+    (values,) = gapless(plan, data)
     write.read("data", values)
-    write.write("out", result(binder, node))
+    write.write("out", plan.place(node))
     body = [
         "for (int64_t r = lo; r < hi; r++) {",
         f"    {c_type(data.dtype)} *const to = out + r * columns;",
@@ -146,15 +130,15 @@ def dense(binder, node):
     return True
 
 
-def take(binder, node):
+def take(plan, node):
     """The elements of a dense matrix at the stored places."""
     indices, indptr, extent, x = node.inputs
     if dtypes.is_complex(x.dtype) or not fits(indices, indptr, extent):
         return False
-    write = SparseKernel(binder, node, indices, indptr, extent)
-    layout = binder.layout(x)
+    write = SparseKernel(plan, node, indices, indptr, extent)
+    layout = plan.layout(x)
     write.read("x", layout)
-    write.write("out", result(binder, node))
+    write.write("out", plan.place(node))
     write.dims.put(layout.strides[0], "by_row")
     write.dims.put(layout.strides[1], "by_column")
     body = [
@@ -175,13 +159,13 @@ def take(binder, node):
 # ---- the places themselves ----------------------------------------------------------------------
 
 
-def rows(binder, node):
+def rows(plan, node):
     """The row of each stored number."""
     indices, indptr, extent = node.inputs
     if not fits(indices, indptr, extent):
         return False
-    write = SparseKernel(binder, node, indices, indptr, extent)
-    write.write("out", result(binder, node))
+    write = SparseKernel(plan, node, indices, indptr, extent)
+    write.write("out", plan.place(node))
     body = [
         "for (int64_t r = lo; r < hi; r++)",
         "    for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++) out[q] = r;",
@@ -196,16 +180,13 @@ def rows(binder, node):
     return True
 
 
-def order(binder, node):
+def order(plan, node):
     """A counting sort by column."""
     indices, indptr, extent = node.inputs
     if not fits(indices, indptr, extent):
         return False
-    write = SparseKernel(binder, node, indices, indptr, extent)
-    outs = [result(binder, node, k) for k in range(2)]
-    for user in binder.order:
-        if user.op.name == "item" and user.inputs[0] is node:
-            binder.layouts[user.uid] = outs[user.attrs["index"]]
+    write = SparseKernel(plan, node, indices, indptr, extent)
+    outs = plan.places(node)
     write.write("order", outs[0])
     write.write("ends", outs[1])
     body = [
@@ -228,14 +209,14 @@ def order(binder, node):
     return True
 
 
-def interleave(binder, node):
+def interleave(plan, node):
     """Where the rows of matrices side by side come from."""
     count, *indptrs = node.inputs
     rows = indptrs[0].shape[0] - 1
     if rows < 1 or any(i.shape != indptrs[0].shape for i in indptrs):
         return False
-    ends = gapless(binder, *indptrs)
-    out = result(binder, node)
+    ends = gapless(plan, *indptrs)
+    out = plan.place(node)
     kinds = [dtypes.C_NAMES[lay.dtype] for lay in ends]
     lines = [f"const {kind} *const i{k} = p[{k}];" for k, kind in enumerate(kinds)]
     lines += [f"int64_t *const out = p[{len(ends)}];", "const int64_t rows = d[0], count = d[1];"]
@@ -271,10 +252,10 @@ def interleave(binder, node):
         ),
         tuple(("in", lay.dtype) for lay in ends) + (("out", "int64"),),
     )
-    binder.add_launch(
+    plan.launch(
         Launch(
             kernel,
-            [pointer(lay) for lay in ends + [out]],
+            [lay.pointer for lay in ends + [out]],
             [rows, count.shape[0]],
             rows,
             1,
@@ -287,15 +268,15 @@ def interleave(binder, node):
     return True
 
 
-def held(binder, node):
+def held(plan, node):
     """The columns where a bool matrix is true."""
     matrix, ends, like = node.inputs
     rows, columns = matrix.shape
     if not rows or ends.shape != (rows + 1,):
         return False
-    layout = binder.layout(matrix)
-    (starts,) = gapless(binder, ends)
-    out = result(binder, node)
+    layout = plan.layout(matrix)
+    (starts,) = gapless(plan, ends)
+    out = plan.place(node)
     lines = [
         "const uint8_t *const held = p[0];",
         "const int64_t *const ends = p[1];",
@@ -323,10 +304,10 @@ def held(binder, node):
         ),
         (("in", "bool"), ("in", "int64"), ("out", "int32")),
     )
-    binder.add_launch(
+    plan.launch(
         Launch(
             kernel,
-            [pointer(lay) for lay in (layout, starts, out)],
+            [lay.pointer for lay in (layout, starts, out)],
             [columns, *layout.strides, like.shape[0]],
             rows,
             1,

@@ -8,7 +8,7 @@ threads.
 from ...base import dtypes
 from ...base.machine import NS_BYTE, NS_ENTRY, VECTOR
 from ...schedule.cost import work
-from .sparse import PADDING, WORDS, SparseKernel, c_type, fits, gapless, result
+from .sparse import PADDING, WORDS, SparseKernel, c_type, fits, gapless
 
 STRIP = 4 * VECTOR  # bytes of a strip of columns, where there are enough of them
 STRIPS = 4  # strips at least, where that leaves whole vectors
@@ -173,20 +173,20 @@ def backward_column(kind):
     ]
 
 
-def dot(binder, node):
+def dot(plan, node):
     """A sparse matrix, or its transpose, times a dense one."""
     data, indices, indptr, extent, y = node.inputs
     k = node.shape[1]
     if data.dtype not in WORDS or not k or not fits(indices, indptr, extent, data):
         return False
-    write = SparseKernel(binder, node, indices, indptr, extent)
-    (values,) = gapless(binder, data)
+    write = SparseKernel(plan, node, indices, indptr, extent)
+    (values,) = gapless(plan, data)
     dense = write.dense(y)
     if k == 1 and dense.strides[0] != 1:
-        dense = binder.copy(dense)  # a vector without gaps
+        dense = plan.copy(dense)  # a vector without gaps
     write.read("data", values)
     write.read("y", dense)
-    write.write("out", result(binder, node))
+    write.write("out", plan.place(node))
     write.dims.put(k, "k")
     write.dims.put(dense.strides[0], "by")
     kind, size = c_type(data.dtype), dtypes.ITEMSIZE[data.dtype]
@@ -237,16 +237,16 @@ def dot(binder, node):
     return True
 
 
-def sample(binder, node):
+def sample(plan, node):
     """u @ v.T at the stored places."""
     indices, indptr, extent, u, v = node.inputs
     if u.dtype not in WORDS or not fits(indices, indptr, extent):
         return False
-    write = SparseKernel(binder, node, indices, indptr, extent)
+    write = SparseKernel(plan, node, indices, indptr, extent)
     left, right = write.dense(u), write.dense(v)
     write.read("u", left)
     write.read("v", right)
-    write.write("out", result(binder, node))
+    write.write("out", plan.place(node))
     k, kind = u.shape[1], c_type(u.dtype)
     write.dims.put(k, "k")
     write.dims.put(left.strides[0], "by_u")

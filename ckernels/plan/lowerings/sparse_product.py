@@ -8,7 +8,7 @@ on the number of threads, nor do results.
 from ...base import dtypes
 from ...base.machine import NS_ENTRY
 from ...schedule.cost import work
-from .sparse import PADDING, WORDS, SparseKernel, c_type, fits, gapless, result
+from .sparse import PADDING, WORDS, SparseKernel, c_type, fits, gapless
 
 CHUNKS = 16  # of rows at most, ...
 SCRATCH = 8 << 20  # ... and bytes of all their scratch, where one row is not more
@@ -61,8 +61,8 @@ SORT = """\
 class Product(SparseKernel):
     """A kernel on two sparse matrices while it is written; `wide`: columns of the second."""
 
-    def __init__(self, binder, node, first, second):
-        super().__init__(binder, node, *first)
+    def __init__(self, plan, node, first, second):
+        super().__init__(plan, node, *first)
         indices, indptr, extent = second
         self.wide = extent.shape[1]
         self.head = [*self.matrix("b", indices, indptr), *CHECKS]
@@ -70,7 +70,7 @@ class Product(SparseKernel):
 
     def matrix(self, name, indices, indptr):
         """Read another matrix; the lines that declare what checks need."""
-        places, ends = gapless(self.binder, indices, indptr)
+        places, ends = gapless(self.plan, indices, indptr)
         for what, layout in (("indices", places), ("indptr", ends)):
             self.read(f"{name}_{what}", layout, dtypes.C_NAMES[layout.dtype])
         self.dims.put(indices.shape[0], f"{name}_stored")
@@ -84,7 +84,7 @@ class Product(SparseKernel):
         size = -(-self.rows // max(1, most))
         count = -(-self.rows // size)
         self.dims.put(size, "chunk")
-        layout = self.binder.temp((count * max(1, self.wide),), dtype)
+        layout = self.plan.temp((count * max(1, self.wide),), dtype)
         self.outs.append((f"{kind} *const {name}s", layout))
         return count, f"{kind} *const {name} = {name}s + u * wide;"
 
@@ -113,14 +113,14 @@ def marks(write):
     return count, (row, "for (int64_t j = 0; j < wide; j++) mark[j] = -1;")
 
 
-def counts(binder, node):
+def counts(plan, node):
     """The number of places of each row."""
     first, second = node.inputs[:3], node.inputs[3:]
     if not parts_fit(first, second):
         return False
-    write = Product(binder, node, first, second)
+    write = Product(plan, node, first, second)
     count, before = marks(write)
-    write.outs.append(("int64_t *const out", result(binder, node)))
+    write.outs.append(("int64_t *const out", plan.place(node)))
     write.rows_of(
         "places in the rows of a product of sparse matrices: chunks of rows",
         count,
@@ -130,17 +130,17 @@ def counts(binder, node):
     return True
 
 
-def places(binder, node):
+def places(plan, node):
     """The columns of each row, rising."""
     first, second, ends = node.inputs[:3], node.inputs[3:6], node.inputs[6]
     if not parts_fit(first, second) or ends.shape[0] != first[2].shape[0] + 1:
         return False
-    write = Product(binder, node, first, second)
-    (starts,) = gapless(binder, ends)
+    write = Product(plan, node, first, second)
+    (starts,) = gapless(plan, ends)
     write.read("ends", starts, dtypes.C_NAMES[starts.dtype])
     write.dims.put(node.shape[0], "total")
     count, before = marks(write)
-    out = result(binder, node)
+    out = plan.place(node)
     kind = dtypes.C_NAMES[out.dtype]
     write.outs.append((f"{kind} *const out", out))
     each = [
@@ -159,7 +159,7 @@ def places(binder, node):
     return True
 
 
-def product(binder, node):
+def product(plan, node):
     """The numbers of the product at given places."""
     data, other = node.inputs[0], node.inputs[4]
     first, second, third = node.inputs[1:4], node.inputs[5:8], node.inputs[8:]
@@ -170,13 +170,13 @@ def product(binder, node):
         or third[2].shape[:2] != (first[2].shape[0], second[2].shape[1])
     ):
         return False
-    write = Product(binder, node, first, second)
+    write = Product(plan, node, first, second)
     write.head += [*write.matrix("c", *third[:2]), *THIRD]
-    for name, layout in zip(("a", "b"), gapless(binder, data, other)):
+    for name, layout in zip(("a", "b"), gapless(plan, data, other)):
         write.read(name, layout)
     kind = c_type(data.dtype)
     count, row = write.scratch("sum", data.dtype)
-    write.outs.append((f"{kind} *const out", result(binder, node)))
+    write.outs.append((f"{kind} *const out", plan.place(node)))
     # Sums at other places are made too and never read.
     wanted = "for (int64_t q = c_indptr[r]; q < (int64_t)c_indptr[r + 1]; q++) "
     each = [

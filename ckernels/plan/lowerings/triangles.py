@@ -20,13 +20,13 @@ RAISE = "return CK_EVALUE;"  # the oracle says which error it is
 NANS = 'for (int64_t c = 0; c < {count}; c++) {to}[c] = __builtin_nan("");'
 
 
-def cholesky(binder, node):
+def cholesky(plan, node):
     """The lower factor; of a matrix that has none NaN, or an error."""
     (x,) = node.inputs
     n = x.shape[-1]
     if x.dtype not in TYPES or n > MOST:
         return False
-    layout, target, made = binder.layout(x), *result(binder, node)
+    layout, target, made = plan.layout(x), *result(plan, node)
     if not product(target.shape):
         return True
     dims = Dims()
@@ -47,11 +47,11 @@ def cholesky(binder, node):
     }
     took = work(NS_SOLVED / 3, product(x.shape), n) + work(NS_SYSTEM, product(x.shape[:-1]))
     units = product(x.shape[:-2])
-    add(binder, node, "cholesky", fields, dims, [layout], made, took, target, units)
+    add(plan, node, "cholesky", fields, dims, [layout], made, took, target, units)
     return True
 
 
-def solve_triangular(binder, node):
+def solve_triangular(plan, node):
     """Substitution in place of a copy of the right side."""
     a, b = node.inputs
     attrs, n = node.attrs, a.shape[-1]
@@ -59,13 +59,13 @@ def solve_triangular(binder, node):
         return False
     if attrs["vector"] and b.ndim != 1:
         return False
-    target, made = result(binder, node)
+    target, made = result(plan, node)
     if not product(target.shape):
         return True
     width = 1 if attrs["vector"] else 2  # axes of a right side
     batch = target.shape[:-width]
-    over = spread(binder.layout(a), batch + a.shape[-2:])
-    right = spread(binder.layout(b), batch + b.shape[-width:])
+    over = spread(plan.layout(a), batch + a.shape[-2:])
+    right = spread(plan.layout(b), batch + b.shape[-width:])
     along = right.strides[-width]
     if width == 2 and b.shape[-1] == 1:
         width = 1
@@ -99,7 +99,7 @@ def solve_triangular(binder, node):
         fields.update(one_by_one(kind, lower, attrs["unit"], across == 1, down == 1))
     took = work(NS_SOLVED, product(target.shape), n) + work(NS_SYSTEM, product(batch + (n,)))
     units = product(batch)
-    add(binder, node, form, fields, dims, [over, right], made, took, target, units)
+    add(plan, node, form, fields, dims, [over, right], made, took, target, units)
     return True
 
 
@@ -137,16 +137,15 @@ def one_by_one(kind, lower, unit, rows, columns):
     }
 
 
-def result(binder, node):
+def result(plan, node):
     """(the target of `node`, where the kernel writes: there, or a contiguous place beside it)."""
-    target = binder.target(node)
-    binder.layouts[node.uid] = target
+    target = plan.place(node)
     if target.strides == contiguous_strides(target.shape):
         return target, target
-    return target, binder.temp(target.shape, target.dtype)
+    return target, plan.temp(target.shape, target.dtype)
 
 
-def add(binder, node, form, fields, dims, ins, made, took, target, units):
+def add(plan, node, form, fields, dims, ins, made, took, target, units):
     """The launch, and a copy where its result belongs elsewhere."""
     size = dtypes.ITEMSIZE[made.dtype]
     kernel = RawKernel(
@@ -154,7 +153,7 @@ def add(binder, node, form, fields, dims, ins, made, took, target, units):
         tuple(fields.items()),
         tuple(("in", lay.dtype) for lay in ins) + (("out", made.dtype),),
     )
-    binder.add_launch(
+    plan.launch(
         Launch(
             kernel,
             [(lay.buffer, lay.offset * size) for lay in (*ins, made)],
@@ -168,4 +167,4 @@ def add(binder, node, form, fields, dims, ins, made, took, target, units):
         [node],
     )
     if made is not target:
-        binder.copy(made, target)
+        plan.copy(made, target)

@@ -1,0 +1,238 @@
+"""Context: what lowerings may ask and do while a graph becomes instructions.
+
+It says where nodes lie, gives places to new results, and takes instructions. Which nodes come in
+which order, and what shares memory with what, is decided in binder.py and stores.py, which write it
+down here; lowerings call methods only.
+"""
+
+import itertools
+from dataclasses import replace
+
+from ..base import dtypes
+from ..codegen.layout import as_pairs, fresh, part_of_pairs, view
+from ..codegen.lower import Lowering
+from ..graph.folding import of_sizes
+from ..graph.shapes import product
+from ..graph.sizes import Size, greatest, value_of
+from ..schedule.cost import least_units
+from ..schedule.group import Group
+from . import native
+from .instructions import KernelCall
+from .lowerings.movement import part, without
+from .template import SizedConstant
+
+JOINED = ("concatenate", "set_slice", "complex_of")  # others may write parts of them before
+
+
+class Context:
+    """Of one graph, or of a body inside of it: then `outer` is the Context around, whose buffers,
+    constants and names it has, and `steady` are buffers that a scan around only reads.
+
+    inputs: {placeholder uid: (index, strides in elements or None)}; cells: {variable uid: index};
+    body(context, ends, given, steady, states): the Binder of a body.
+    """
+
+    def __init__(self, inputs, cells, body, outer=None, steady=()):
+        self.inputs, self.cells, self.body, self.outer = inputs, cells, body, outer
+        self.constants, self.sizes, self.names = (
+            ([], {}, itertools.count(1))
+            if outer is None
+            else (outer.constants, outer.sizes, outer.names)
+        )
+        self.steady, self.copied = set(steady), {}
+        self.instructions, self.layouts = [], {}
+        self.assigned = {}  # {uid of a node, or it and an index: the buffer of an end that it is}
+        self.parts = {}  # {uid: (a concatenation or a store, where in it, axes of 1 it lacks)}
+        self.stores = {}  # {uid of a store in place: what it changes}
+        self.framed = {}  # {uid of a state: a store} where nothing around that changes
+        self.used = {}  # {uid of a node: {index: item of it that is used}}
+        self.orders, self.planes = None, frozenset()
+
+    # ---- where nodes lie ------------------------------------------------------------------------
+
+    def layout(self, node):
+        """Where `node` lies; views are computed, views that need a copy are copied now."""
+        if node.uid not in self.layouts:
+            self.layouts[node.uid] = self.find(node)
+        return self.layouts[node.uid]
+
+    def find(self, node):
+        name = node.op.name
+        if name == "placeholder":
+            index, strides = self.inputs[node.uid]
+            made = fresh(("in", index), node.shape, node.dtype)
+            return made if strides is None else replace(made, strides=strides)
+        if name == "variable":
+            return fresh(("cell", self.cells[node.uid]), node.shape, node.dtype)
+        if name in ("constant", "extent"):
+            return fresh(self.constant(constant_of(node)).buffer, node.shape, node.dtype)
+        if name == "item":
+            raise AssertionError("an item is laid out with its node")
+        if node.op.kind == "movement":
+            x = self.layout(node.inputs[0])
+            return view(node, x) or view(node, self.compact(x))
+        raise AssertionError(f"{node} was not computed before it is read")
+
+    def lay(self, node, layout):
+        """Note that `node` lies there."""
+        self.layouts[node.uid] = layout
+
+    def items(self, node):
+        """{index: item of `node` that is used}."""
+        return self.used.get(node.uid, {})
+
+    # ---- places for results ---------------------------------------------------------------------
+
+    def target(self, node, index=None):
+        """A dense layout for a new result: an output or next-value buffer where it is one.
+
+        Its axes are in C order but for what `orders` says. What is only computed to be joined with
+        others is a part of the whole, and a store in place lies where its first operand does.
+        """
+        key = node.uid if index is None else (node.uid, index)
+        if key in self.stores:
+            return self.layout(self.stores[key])
+        if key in self.parts:
+            whole, slices, lacks = self.parts[key]
+            if whole.op.name == "complex_of":
+                return part_of_pairs(self.target(whole), slices)
+            return without(part(self.target(whole), slices), lacks)
+        dtype, shape = (node.dtype, node.shape) if index is None else node.outs[index]
+        order = self.orders.of.get(key)
+        if key in self.assigned:
+            return fresh(self.assigned[key], shape, dtype, order)
+        made = self.temp(shape, dtype, order)
+        if node.op.name in JOINED:
+            self.assigned[key] = made.buffer
+        return made
+
+    def place(self, node):
+        """The target of `node`, which from now on lies there."""
+        made = self.target(node)
+        self.lay(node, made)
+        return made
+
+    def places(self, node):
+        """The targets of all results of `node`, which from now on lie there."""
+        if node.outs is None:
+            return [self.place(node)]
+        made = [self.target(node, k) for k in range(len(node.outs))]
+        for index, item in self.items(node).items():
+            self.lay(item, made[index])
+        return made
+
+    def temp(self, shape, dtype, order=None):
+        """A new buffer between instructions."""
+        name = ("tmp", next(self.names))
+        self.sizes[name] = greatest(1, product(shape)) * dtypes.ITEMSIZE[dtype]
+        return fresh(name, shape, dtype, order)
+
+    def row(self):
+        """A name for the row of a scan."""
+        return "row", next(self.names)
+
+    def constant(self, array):
+        """A new constant: an array, or a SizedConstant."""
+        self.constants.append(array)
+        return fresh(("const", len(self.constants) - 1), array.shape, str(array.dtype))
+
+    # ---- what is known of them ------------------------------------------------------------------
+
+    def bytes_of(self, buffer):
+        """The bytes of a buffer between instructions."""
+        return self.sizes[buffer]
+
+    def own_buffer(self, node, index=None):
+        """The buffer of an end of the graph that a result is, or None."""
+        return self.assigned.get(node.uid if index is None else (node.uid, index))
+
+    def changed(self, node):
+        """What a store in place changes, or None."""
+        return self.stores.get(node.uid)
+
+    def is_placed(self, node):
+        """Whether a node has to be somewhere: an end of the graph, or a part of another node."""
+        return node.uid in self.assigned or node.uid in self.parts
+
+    def is_plane(self, node):
+        """Whether a node is computed with channels first."""
+        return node.uid in self.planes
+
+    def is_framed(self, store):
+        """Whether what is around this store in a state is there before the first step."""
+        return any(found is store for found in self.framed.values())
+
+    def is_steady(self, layout):
+        """Whether a scan around only reads what lies there."""
+        return layout.buffer in self.steady
+
+    # ---- instructions ---------------------------------------------------------------------------
+
+    def add(self, instr):
+        """The next instruction."""
+        self.instructions.append(instr)
+
+    def launch(self, launch, nodes, name=None):
+        """The instruction of a Launch, where it has anything to do."""
+        if not launch.n:
+            return
+        self.add(
+            KernelCall(
+                name=name or "+".join(n.op.name for n in nodes),
+                pointers=launch.pointers,
+                dims=launch.dims,
+                n=launch.n,
+                block=launch.block,
+                grain=greatest(launch.least, least_units(launch.n, launch.work)),
+                ns=value_of(launch.work) / 1000,
+                reads=launch.reads,
+                writes=launch.writes,
+                inplace=launch.inplace,
+                kernel=launch.kernel,
+                node=nodes[-1] if nodes else None,
+                nodes=list(nodes),
+                work=launch.work,
+            )
+        )
+
+    def copy(self, source, target=None):
+        """An instruction that copies one layout to another (a fresh contiguous one)."""
+        target = target or self.temp(source.shape, source.dtype)
+        if native.copied(self, source, target):
+            return target
+        if dtypes.is_complex(source.dtype):
+            self.copy(as_pairs(source), as_pairs(target))
+            return target
+        maps = tuple(None if n == 1 else k for k, n in enumerate(source.shape))
+        group = Group(source.shape)
+        low = Lowering(group, None, [])
+        ref = low.add_ref("in", source.dtype, source, maps)
+        value = low.value("load", source.dtype, operand=ref)
+        out = low.add_ref("out", source.dtype, target, maps)
+        self.launch(low.build([(out, value)]), [], "copy")
+        return target
+
+    def compact(self, layout):
+        """A contiguous copy of a layout, made before the scan where that only reads it."""
+        if layout.buffer not in self.steady:
+            return self.copy(layout)
+        if layout not in self.copied:
+            self.copied[layout] = made = self.outer.compact(layout)
+            self.steady.add(made.buffer)
+        return self.copied[layout]
+
+    def inner(self, ends, given, steady=(), states=()):
+        """The Binder of a body: it has the same buffers; given: {node: where it lies}; steady:
+        buffers that a scan around it only reads; states: {uid of a node: buffer of an end} of
+        states that may stay where they are."""
+        return self.body(self, ends, given, steady, states)
+
+
+def constant_of(node):
+    """The array of a constant, or what it is computed from for each set of shapes."""
+    if of_sizes(node):
+        array = node.value
+        return SizedConstant("int64", array.shape, list(array.flat))
+    if node.op.name == "extent" and type(node.attrs["size"]) is Size:
+        return SizedConstant(node.dtype, (), [node.attrs["size"]])
+    return node.op.oracle(node.attrs)
