@@ -18,8 +18,8 @@ from .forms.flat import Flat, Tile
 from .forms.rows import Chunks, Rows
 from .forms.short import ShortRows
 from .forms.steps import Steps
-from .passes import interleave, limits
-from .print_c import APART, LIMITED, SCHEDULED, Printer
+from .passes import interleave
+from .print_c import APART, SCHEDULED, Printer
 from .tidy import tidy_body
 
 FORMS = {"flat": Flat, "tile": Tile, "rows": Rows, "chunks": Chunks, "columns": Columns,
@@ -72,8 +72,6 @@ def written(kernel):
     attribute = ""
     if kernel.form != "steps" and mathlib.snippets("\n".join(printer.lines)):
         attribute = APART
-    if limits(loop):
-        attribute = LIMITED
     if kernel.form == "flat" and interleave(kernel):
         attribute = SCHEDULED
     return template("kernel").substitute(

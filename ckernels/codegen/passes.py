@@ -350,12 +350,6 @@ def in_blocks(kernel, i, cached=False):
     return v.op == "sum" and narrow and not cheap
 
 
-def limits(kernel):
-    """Whether a kernel limits numbers more than once, each time by a choice."""
-    found = sum(v.op in ("at_least", "at_most", "maximum", "minimum") for v in kernel.values)
-    return found > 1
-
-
 # ---- ciphers ------------------------------------------------------------------------------------
 
 

@@ -22,9 +22,6 @@ SCHEDULED = '__attribute__((optimize("schedule-insns")))\n'
 # then leaves the loop scalar: log-densities with log, exp and digamma 51 us with it, 17 without.
 # Loops that look up indices are slower without (gathers 4 and 7 us), so it is for others alone.
 APART = '__attribute__((optimize("no-tree-pre")))\n'
-# What one limit says of a number decides the next one there: gcc threads those jumps and keeps
-# masks of all cases apart, a clip of floats in cache in 0.37 ns an element instead of 0.06.
-LIMITED = '__attribute__((optimize("no-tree-pre", "no-thread-jumps")))\n'
 READ = {
     "bool": "{0} != 0",  # from memory to a register
     **{dtype: f"ck_{name}_to_float({{0}})" for dtype, name in dtypes.C_STORED.items()},

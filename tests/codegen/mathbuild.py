@@ -15,13 +15,12 @@ import pytest
 from once import once
 
 from ckernels.codegen import mathlib
-from ckernels.compiler import PREAMBLE
+from ckernels.codegen.print_c import APART
+from ckernels.compiler import PREAMBLE, toolchain
 
 CC = shutil.which("gcc")
 needs_gcc = pytest.mark.skipif(CC is None, reason="no gcc")
-FLAGS = ["-O2", "-std=gnu11", "-fPIC", "-shared", "-Wall", "-Wextra", "-fno-math-errno",
-         "-fno-trapping-math", "-fopenmp-simd", "-fvect-cost-model=dynamic",
-         "--param=vect-epilogues-nomask=0", "-fopt-info-vec"]  # fmt: skip
+FLAGS = [*toolchain.GCC, "-shared", "-Wall", "-Wextra", "-fopt-info-vec"]
 SETS = {"native": [], "no FMA": []}  # flags of instruction sets
 if platform.machine() in ("x86_64", "AMD64"):
     SETS = {"native": ["-march=native", "-mprefer-vector-width=512"], "no FMA": ["-msse4.2"]}
@@ -39,7 +38,7 @@ UNARY = tuple(n for n in mathlib.ULP if n not in BINARY) + EXACT
 def kernel(symbol, text, out, *types):
     args = ", ".join(f"const {t} *restrict x{i}" for i, t in enumerate(types))
     return (
-        f"void {symbol}({args}, {out} *restrict y, int64_t n) {{\n"
+        f"{APART}void {symbol}({args}, {out} *restrict y, int64_t n) {{\n"
         f"    for (int64_t i = 0; i < n; i++) y[i] = {text};\n}}\n"
     )
 
