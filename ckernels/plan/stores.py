@@ -195,8 +195,8 @@ class Stores:
         if y.op.name == "expand" and self.users[y.uid] == [store]:
             reader, added, y = y, y.attrs["axes"], y.inputs[0]
         alone = self.users[y.uid] == [reader] and reader.inputs.count(y) == 1
-        free = y.uid not in self.named and y.uid not in self.plan.parts
-        return (y, added) if alone and free and y.uid in self.binder.home else None
+        free = y.uid not in self.named and y.uid in self.binder.home
+        return (y, added) if alone and free else None
 
     def aligned(self, unit, store):
         """Whether a loop nest reads of what the store changes only the element that it makes."""

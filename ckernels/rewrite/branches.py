@@ -83,7 +83,7 @@ def _group(order, last):
     """The choices by the condition of `last` that depend neither on each other nor on it."""
     group = [last]
     for node in reversed(order):
-        if node.op.name == "choose" and node.inputs[0] is last.inputs[0] and node is not last:
+        if node.op.name == "choose" and node.inputs[0] is last.inputs[0]:
             below = {n.uid for n in toposort(group)}
             above = {n.uid for n in toposort([node])}
             if node.uid not in below and not any(n.uid in above for n in group):

@@ -182,8 +182,6 @@ def negated(t):
             if number(i) is not None and i.ndim == 0:
                 pair = list(t.inputs)
                 pair[k] = scalar(-i.value, i.dtype)
-                if number(pair[k]) == 1 and (name == "mul" or k == 1):
-                    return pair[1 - k]
                 return make(name, pair)
     if number(t) is not None:
         return scalar(-t.value, t.dtype)

@@ -77,11 +77,8 @@ class Siblings:
             homes = self.home[node.uid]
             homes[:] = dict.fromkeys(a if g is b else g for g in homes)
         for key, maps in b.wants.items():
-            mine = a.wants.get(key)
-            if mine is None:
-                a.wants[key] = maps
-            elif mine != maps:
-                a.wants[key] = (*mine, *[m for m in maps if m not in mine])
+            mine = a.wants.get(key, ())
+            a.wants[key] = (*mine, *[m for m in maps if m not in mine])
         a.varying |= b.varying
         a.held |= b.held
         a.reduced = a.reduced or b.reduced

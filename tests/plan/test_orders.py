@@ -100,6 +100,24 @@ def test_near_misses_lie_in_c_order(perm):
     wide = np.broadcast_to(a[:, :1], (6, 7))
     np.testing.assert_array_equal(K.function([x], x + 1)(wide), wide + 1)
     same(K.function([x], K.transpose(x))(laid(a, perm)), np.ascontiguousarray(a.T))
+    same(K.function([x], K.transpose(x[1:]))(laid(a, perm)), np.ascontiguousarray(a[1:].T))
+    same(K.function([x], K.transpose(x)[1:])(laid(a, perm)), np.ascontiguousarray(a.T[1:]))
+
+
+def test_what_a_product_reads_lies_in_any_order_where_it_is_a_matrix():
+    x, w = given(2, "float64", 2)
+    f = K.function([x, w], [K.exp(x), K.dot(K.exp(x), w)])
+    a, b = values((6, 7), "float64", 1) / 50, values((7, 5), "float64", 2)
+    for p in (a, laid(a, (1, 0))):
+        wide, got = f(p, b)
+        np.testing.assert_allclose(got, np.exp(a) @ b, 1e-13)
+        assert wide.strides == p.strides
+    x = given(3, "float64")
+    f = K.function([x, w], [K.exp(x), K.dot(K.exp(x), w)])
+    a = values((2, 6, 7), "float64", 1) / 50
+    wide, got = f(laid(a, (2, 1, 0)), b)
+    np.testing.assert_allclose(got, np.exp(a) @ b, 1e-13)
+    assert wide.flags.c_contiguous
 
 
 def test_small_operands_do_not_decide():

@@ -248,6 +248,28 @@ def test_near_misses_are_left_as_they_are(name):
         assert "the scores of softmax" in f.explain() and why in f.explain()
 
 
+@pytest.mark.parametrize(
+    "one, all_, taken",
+    [
+        (N * M, B * H * N * M, True),
+        (N * M + 1, B * H * N * M, False),
+        (N * M, B * H * N * M + 1, False),
+    ],
+    ids=["enough", "few in each", "few in all"],
+)
+def test_scores_that_stay_in_cache_are_stored(one, all_, taken, monkeypatch):
+    """Many matrices of few scores: each of them stays in cache, however many there are."""
+    monkeypatch.setattr(attention, "LEAST_OF_ONE", one)
+    monkeypatch.setattr(attention, "LEAST", all_)
+    xs, arrays = inputs()
+    f = K.function(xs, K.matmul(K.softmax(scaled(*xs[:2])), xs[2]))
+    scores = arrays[0].astype("float64") @ arrays[1].swapaxes(-1, -2) / np.sqrt(D)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    want = weights / weights.sum(-1, keepdims=True) @ arrays[2]
+    np.testing.assert_allclose(f(arrays), want, rtol=1e-5, atol=1e-6)
+    assert bool(found(f)) == taken
+
+
 def test_the_gradient_of_a_bias_reads_slopes():
     """Its own gradient is a sum of slopes of scores, which tiles do not keep."""
     xs, arrays = inputs()

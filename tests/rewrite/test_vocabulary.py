@@ -145,6 +145,9 @@ NEAR = {
     "an accuracy": lambda x, t: LOSSES["sparse"](x, t) + K.cast(K.sum(K.argmax(x)), "float64"),
     "a function of logits": lambda x, t: LOSSES["sparse"](K.tanh(x), t),
     "a smoothed loss": lambda x, t: LOSSES["sparse"](x, t) - K.mean(K.log_softmax(x)),
+    "a function of slopes": lambda x, t: (
+        LOSSES["sparse"](x, t) + K.sum(K.tanh(K.gradients(LOSSES["sparse"](x, t), [x])[0]))
+    ),
     "all classes": lambda x, t: K.sum(K.log_softmax(x)),
     "other classes": lambda x, t: K.sum(
         K.where(K.expand_dims(t, 1) < K.arange(K.shape(x)[1]), K.log_softmax(x), 0.0)

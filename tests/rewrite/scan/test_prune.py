@@ -5,7 +5,8 @@ import pytest
 
 import ckernels as K
 from ckernels.graph.walk import toposort
-from ckernels.ops.scan import is_scan
+from ckernels.ops.scan import ScanSignature, is_scan
+from ckernels.rewrite.scan.prune import drop_unused
 
 F = "float64"
 T = 300
@@ -193,3 +194,28 @@ def test_a_slice_of_one_of_several_joined_tensors_is_a_slice_of_that():
         assert any(n.op.name == "concatenate" for n in toposort(f.optimised)) == (
             name == "concatenate"
         )
+
+
+def test_scans_of_which_all_is_read_stay_as_they_are():
+    """And what is dropped is dropped once: a second look finds nothing."""
+    x, h = placeholders((T, 8), (8,))
+    both = K.scan(lambda x_t, a, b: [K.tanh(a + x_t), b * 0.5 + x_t], x, [h, h])[0]
+    roots = [both[0].node, both[1].node]
+    assert drop_unused(roots) == roots
+    (last,) = drop_unused([roots[0]])
+    assert last is not roots[0] and drop_unused([last]) == [last]
+    (scan,) = (n for n in toposort([last]) if is_scan(n))
+    assert ScanSignature.of(scan).carries == 1
+
+
+def test_what_a_step_no_longer_reads_is_not_computed():
+    """A choice between equal sides goes, and with it what its condition was made of."""
+    x, h, w = placeholders((T, 8), (8,), (40, 40))
+    big = K.sum(K.dot(K.tanh(w), w))
+
+    def step(x_t, past):
+        return K.where(K.greater(big, 0.0), x_t, x_t) + past * 0.9
+
+    out = K.scan(step, x, h)[0]
+    scans, f = optimised([x, h, w], [out])
+    assert len(scans) == 1 and not any("matmul" in s for s in f.steps())
