@@ -1,4 +1,5 @@
-"""Training over MPI: real ranks under mpirun, one of which is killed."""
+"""Training over MPI: real ranks under mpirun, one of which is killed, or joins with a past of its
+own: the bits are those of an undisturbed run."""
 
 import os
 import shutil
@@ -19,7 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import os, signal, sys
 from mpi4py import MPI
-if int(sys.argv[2]) == -3 and MPI.COMM_WORLD.Get_rank() == 1:
+rank = MPI.COMM_WORLD.Get_rank()
+if int(sys.argv[2]) == -3 and rank == 1:
     os.environ["CKERNELS_FLAGS"] += ",arch=generic"  # as if rank 1 had another CPU
 import numpy as np
 import ckernels as K
@@ -39,6 +41,10 @@ def mlp():
 rng = np.random.default_rng(5)
 X, Y = rng.normal(size=(640, 12)).astype("float32"), rng.integers(0, 3, 640).astype("int32")
 folder, kill, out = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+if kill == -4 and rank == 1:  # a worker that has trained on batches of other sizes before it joins
+    earlier = mlp()
+    for rows in (17, 64, 640, 1, 32):
+        earlier(X[:rows], Y[:rows])
 trainer = Trainer(mlp(), checkpoint=folder, every=1, check_every=5)
 source = Batches(X, Y, batch=64, seed=1)
 begun = trainer.steps
@@ -92,6 +98,15 @@ def test_ranks_agree_and_a_killed_one_costs_a_step(tmp_path):
     assert len(states) == 3
     for k in [*states, "loss"]:
         assert np.array_equal(quiet[k], resumed[k]), k
+    for place in ("cache", "anew"):  # the compiledir of all, and one in which nothing lies yet
+        shutil.rmtree(tmp_path / "killed")
+        gone, done = run(tmp_path, 2, "killed", 17)
+        assert gone is None and done.returncode != 0
+        joined, done = run(tmp_path, 2, "killed", -4, place)
+        assert done.returncode == 0, done.stderr
+        assert joined["begun"] in (16, 17)
+        for k in [*states, "loss"]:
+            assert np.array_equal(quiet[k], joined[k]), k
     other, done = run(tmp_path, 2, "other", -3, "others")
     assert done.returncode == 0, done.stderr
     assert other["built"].min(axis=0).sum() > 0  # each rank has built its own

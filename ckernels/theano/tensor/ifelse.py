@@ -6,6 +6,7 @@ Where their sizes turn out to differ both are computed, and the one that is take
 from ... import ops
 from ...base.errors import ArgumentError, UsageError
 from ..base.names import absent_of as _absent_of
+from ..classes.meanings import upcast
 from ..classes.op import KernelOp, Op
 from ..graph.apply import Apply, Variable
 from ..graph.type import DisconnectedType
@@ -116,8 +117,6 @@ def _alike(a, b):
             "number of dimensions"
         )
     if a.dtype != b.dtype:
-        from ..classes.meanings import upcast
-
         wide = upcast(a.dtype, b.dtype)
         if not (hasattr(a, "data") or hasattr(b, "data")):
             raise UsageError(

@@ -12,7 +12,7 @@ from ... import ops
 from ...base import dtypes
 from ...base.errors import ArgumentError, NotSupported, ShapeError, UsageError
 from ...graph.node import constant as constant_node
-from ..classes.meanings import DISCRETE, floats, upcast
+from ..classes.meanings import DISCRETE, complex_, floats, upcast
 from ..classes.op import KernelOp
 from ..graph.apply import Constant
 from ..handles.variables import Handle, as_tensor_variable
@@ -236,8 +236,6 @@ def _complex_extremum(build, x, axis):
 
     Where one has a part that is NaN, both parts of the result are.
     """
-    from ..classes.meanings import complex_
-
     axis = tuple(range(x.ndim)) if axis is None else axis
     real, imag = ops.real(x), ops.imag(x)
     if not axis:
