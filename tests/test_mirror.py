@@ -59,6 +59,7 @@ FILES = {
     "test_mirror.py": "the names of tests",
     "test_mutants.py": "build_tools/mutants.py",
     "test_no_compiler.py": "all rooms without a C compiler",
+    "test_recognisers.py": "what recognises a form, of six rooms",
     "test_site.py": "build_tools/",
     "test_types.py": "build_tools/",
     "test_everything.py": "build_tools/everything.py",

@@ -1,8 +1,13 @@
 import io
 
 import numpy as np
+import pytest
 
 import ckernels as K
+from ckernels import ops
+from ckernels.api.tensor import Tensor
+from ckernels.base.errors import DTypeError
+from ckernels.graph.node import make
 
 
 def names(*letters, ndim=2):
@@ -28,6 +33,46 @@ def test_infix_with_as_few_parentheses_as_needed():
         assert got in texts
         env = {"x": 3.0, "y": 2.0, "z": 0.5}
         assert eval(got, env) == eval(texts[0], env)
+
+
+BINARY = {  # op: what Python calls it
+    "lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b, "eq": lambda a, b: a == b, "ne": lambda a, b: a != b,
+    "bit_or": lambda a, b: a | b, "bit_xor": lambda a, b: a ^ b, "bit_and": lambda a, b: a & b,
+    "left_shift": lambda a, b: a << b, "right_shift": lambda a, b: a >> b,
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
+    "true_div": lambda a, b: a / b, "floor_div": lambda a, b: a // b, "mod": lambda a, b: a % b,
+    "pow": lambda a, b: a**b, "logical_and": lambda a, b: a and b,
+    "logical_or": lambda a, b: a or b,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("first", BINARY)
+def test_two_operators_are_read_back_as_they_were(first):
+    """The text of (a f b) g c and of a f (b g c), read by Python, is what they say."""
+    x, y, z = (K.placeholder((), dtype="int64", name=n).node for n in "xyz")
+    a, b, c = 13, 2, 3
+    for second in BINARY:
+        f, g = (BINARY[n] for n in (first, second))
+        for left in (True, False):
+            try:
+                if left:
+                    node, want = make(second, (make(first, (x, y)), z)), g(f(a, b), c)
+                else:
+                    node, want = make(first, (x, make(second, (y, z)))), f(a, g(b, c))
+            except (ArithmeticError, DTypeError, TypeError, ValueError):
+                continue  # a shift of a float, say
+            assert eval(K.pp(Tensor(node)), {"x": a, "y": b, "z": c}) == want, K.pp(Tensor(node))
+
+
+def test_axes_that_come_and_go():
+    (x,) = names("x", ndim=3)
+    assert K.pp(K.expand_dims(x, 1)) == "expand_dims(x, axis=1)"
+    one = K.placeholder((1, 3, 1), name="one")
+    assert K.pp(Tensor(ops.squeeze(one.node, (0,)))) == "squeeze(one, axis=0)"
+    assert K.pp(Tensor(ops.squeeze(one.node, (0, 2)))) == "squeeze(one, axis=(0, 2))"
+    assert K.pp(K.mean(x, axis=(0, 2))) == "mean(x, axis=(0, 2))" and K.pp(K.var(x)) == "var(x)"
+    assert K.pp(x[1:, ::2]) == "x[1:, ::2]" and K.pp((x + x.T)[:2]).endswith("[:2]")
 
 
 def test_calls_and_views():
