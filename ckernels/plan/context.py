@@ -6,6 +6,7 @@ down here; lowerings call methods only.
 """
 
 import itertools
+import weakref
 from dataclasses import replace
 
 from ..base import dtypes
@@ -33,7 +34,8 @@ class Context:
     """
 
     def __init__(self, inputs, cells, body, outer=None, steady=()):
-        self.inputs, self.cells, self.body, self.outer = inputs, cells, body, outer
+        self.inputs, self.cells, self.outer = inputs, cells, outer
+        self.body = weakref.WeakMethod(body)  # a Binder has its Context
         self.constants, self.sizes, self.names = (
             ([], {}, itertools.count(1))
             if outer is None
@@ -225,7 +227,7 @@ class Context:
         """The Binder of a body: it has the same buffers; given: {node: where it lies}; steady:
         buffers that a scan around it only reads; states: {uid of a node: buffer of an end} of
         states that may stay where they are."""
-        return self.body(self, ends, given, steady, states)
+        return self.body()(self, ends, given, steady, states)
 
 
 def constant_of(node):
