@@ -19,7 +19,7 @@ from .views import reshaped, reverses, turned
 family = Family("reductions")
 rule = family.rule
 
-NESTS = tuple(having("nests"))
+NESTS, GENERATORS = tuple(having("nests")), having("generator")
 x, y = Var("x"), Var("y")
 axis, axes, inner = Var("axis"), Var("axes"), Var("inner")
 new, perm = Var("new"), Var("perm")
@@ -163,6 +163,66 @@ def extremum_of_joined(node):
         return None
     parts = [make(node.op, (part,), node.attrs) for part in joined.inputs]
     return functools.reduce(lambda a, b: make(f"{node.op.name}imum", (a, b)), parts)
+
+
+# --- over a few elements --------------------------------------------------------------------------
+
+
+BINARY = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum", "any": "logical_or",
+          "all": "logical_and"}  # fmt: skip
+FEW, MEMBERS = 4, 24  # elements along the axis; operations that each of them takes at most
+
+
+@rule("[reduce]")
+def few_of_outer(node):
+    """prod(f(x[:, None], y[None]), 2) of corners is f(.., 0) * f(.., 1): loops have no axis of two.
+
+    Where no operand has all elements of what is reduced, or columns of them would be read apart;
+    and where the order changes nothing: of floats, products of two. Code: f is made of any
+    elementwise ops.
+    """
+    a, axes = node.inputs[0], node.attrs.get("axes", ())
+    if node.op.name not in BINARY or len(axes) != 1 or a.op.kind != "elementwise":
+        return None
+    count, exact = a.shape[axes[0]], dtypes.is_discrete(a.dtype)
+    if type(count) is not int or not 1 < count <= FEW or a.dtype != node.dtype:
+        return None
+    if not (exact or node.op.name == "prod" and count == 2 and a.dtype in WIDE):
+        return None
+    from_end, found = a.ndim - axes[0], {}
+    parts = [part_along(a, from_end, k, a, found) for k in range(count)]
+    if None in parts or a.size == 0:
+        return None
+    made = functools.reduce(lambda x, y: make(BINARY[node.op.name], (x, y)), parts)
+    return made if made.dtype == node.dtype else None
+
+
+WIDE = ("float32", "float64")
+
+
+def part_along(node, from_end, k, whole, found):
+    """Element k of `node` along the axis `from_end` axes before its end; None where an operand of
+    it has all elements of `whole`, or there are too many operations."""
+    key = node.uid, k
+    if key in found or len(found) > FEW * MEMBERS:
+        return found.get(key)
+    axis = node.ndim - from_end
+    if node.op.kind == "elementwise" and node.inputs and node.op.name not in GENERATORS:
+        inputs = [part_along(i, from_end, k, whole, found) for i in node.inputs]
+        made = None if None in inputs else make(node.op, inputs, node.attrs)
+    elif axis < 0:
+        made = node
+    elif surely(node.size, whole.size):
+        made = None
+    else:
+        made = node
+        if node.shape[axis] != 1:
+            bounds = [(None, None, 1)] * node.ndim
+            bounds[axis] = (k, k + 1, 1)
+            made = make("slice", (node,), {"slices": tuple(bounds)})
+        made = make("squeeze", (made,), {"axes": (axis,)})
+    found[key] = made
+    return made
 
 
 # --- sums of products -----------------------------------------------------------------------------

@@ -300,6 +300,14 @@ EXAMPLES = {
         C(lambda x: ops.max(ops.concatenate([whole(x), whole(x) * 2], 0)), 5),
         C(lambda x: ops.min(ops.concatenate([whole(x)[:, :1], -whole(x)], 1), (0, 1)), 3, 4),
     ],
+    "few_of_outer": [
+        C(lambda x: ops.prod(rows_by_rows(x), 2), 5, 2),
+        C(lambda x: ops.prod(ops.abs(rows_by_rows(x)), 2), 3, 2),
+        C(lambda x: ops.all(ops.lt(*sides(x)), 2), 3, 4),
+        C(lambda x: ops.any(ops.logical_not(ops.lt(*sides(x))), 2), 3, 2),
+        C(lambda x: ops.max(ops.cast(rows_by_rows(x), "int64"), 2), 3, 3),
+        C(lambda x: ops.min(ops.cast(rows_by_rows(x), "int64"), 1), 3, 1, 3),
+    ],
     "sum_of_product": [
         C(lambda x: ops.sum(3 * x, 1), 2, 3),
         C(lambda x: ops.sum(x / 3), 2, 3),
@@ -679,6 +687,16 @@ def rest(x, template=((("n", 0), None, 1),)):
     return make("dynamic_slice", (x, ops.cast(ops.sum(x), "int64")), {"template": template})
 
 
+def sides(x):
+    """Rows of `x`, less a constant, against all rows."""
+    return view("expand", x, axes=(1,)) * 2, x
+
+
+def rows_by_rows(x):
+    a, b = sides(x)
+    return a - b
+
+
 def unary(outer, *inner):
     """outer(f(x)) for each of these f."""
     return [lambda x, f=f: outer(f(x)) for f in inner]
@@ -711,6 +729,15 @@ NEAR |= {
         lambda x: ops.max(ops.concatenate([as_shape(whole(x), 7, 1)] * 2, 1), 0),
         lambda x: ops.sum(ops.concatenate([whole(x), whole(x)], 0)),
         lambda x: ops.max(ops.concatenate([whole(x), whole(x)[:0]], 0))]),
+    "few_of_outer": (F, [
+        lambda x: ops.sum(rows_by_rows(to(x, 2, 7)), 0),
+        lambda x: ops.prod(rows_by_rows(to(x, 3, 7)), 0),
+        lambda x: ops.prod(rows_by_rows(ops.transpose(to(x, 3, 7))), 2),
+        lambda x: ops.sum(rows_by_rows(ops.transpose(to(x, 2, 7))), 2),
+        lambda x: ops.max(rows_by_rows(ops.transpose(to(x, 2, 7))), 2),
+        lambda x: ops.prod(
+            rows_by_rows(turn(to(x, 2, 7), 1, 0)) * turn(to(x, 2, 7, 7), 1, 2, 0), 2),
+        lambda x: ops.prod(ops.exp(turn(to(x, 2, 7), 1, 0)), 1)]),
     "sum_of_product": (F, [
         lambda x: ops.sum(x * ops.exp(x)), lambda x: ops.sum(3 / x), lambda x: ops.sum(x + 3),
         lambda x: ops.sum(to(x, 2, 7) * ops.exp(x), 1), lambda x: ops.sum(to(x, 2, 7) / x, 1),
