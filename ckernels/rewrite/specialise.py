@@ -8,7 +8,8 @@ import math
 
 from ..base import dtypes
 from ..graph.node import make
-from ..ops import cast
+from ..graph.sizes import value_of
+from ..ops import cast, expand
 from .canonicalise import is_no_bool, is_single_or_double
 from .engine import Family, Formula, Var, a_number, number
 from .engine import forms as f
@@ -87,6 +88,30 @@ family.formula("inner_product", f.matmul(x, y),
                         axes=(0, 1)),
                views=False, when=lambda x, y, node: x.ndim == y.ndim == 2 and node.shape == (1, 1),
                doc="(1, k) @ (k, 1) is a sum.")
+
+
+@rule("take")
+def take_of_take(node):
+    """x[i][:, j] is x[i[:, None], j] where that is no more than x[i]: whole rows are not copied.
+
+    Both index arrays are checked all the same. Code: the indices have any number of axes.
+    """
+    rows, j = node.inputs
+    if rows.op.name != "take" or None in (node.size, rows.size):
+        return None
+    (x, i), first, second = rows.inputs, rows.attrs["axis"], node.attrs["axis"]
+    if second == first - 1:
+        pair = [expand(j, tuple(range(j.ndim, j.ndim + i.ndim))), i]
+    elif second == first + i.ndim:
+        pair = [expand(i, tuple(range(i.ndim, i.ndim + j.ndim))), j]
+    else:
+        return None
+    if value_of(node.size) > value_of(rows.size):
+        return None
+    template = [":"] * x.ndim
+    lowest = min(first, second)
+    template[lowest : lowest + 2] = "aa"
+    return make("advanced_take", (x, *pair), {"template": tuple(template)}, like=node)
 
 
 def is_stored(node):

@@ -32,6 +32,10 @@ def view(op, x, **attrs):
     return make(op, (x,), attrs)
 
 
+def at(*indices):
+    return constant(np.array(indices, dtype="int64"))
+
+
 def to(x, *shape):
     return make("broadcast_to", (x, constant(np.array(shape, dtype="int64"))))
 
@@ -424,6 +428,12 @@ EXAMPLES = {
         C(lambda x: ops.pad(turned(x), ((0, 0), (1, 0), (0, 2))), 2, 3, 4),
         C(lambda x: ops.pad(turned(x), ((0, 1), (1, 0), (0, 2))), 0, 3, 4, dtype=ints),
     ],
+    "take_of_take": [
+        C(lambda x: ops.take(ops.take(x, at(3, 0, -1), 0), at(1, 1), 1), 4, 5),
+        C(lambda x: ops.take(ops.take(x, at(3, 0), 1), at([[1, -2], [0, 1]]), 0), 6, 5, 2),
+        C(lambda x: ops.take(ops.take(x, at([3, 0]), 1), at(1), 3), 2, 4, 3, 5),
+        C(lambda x: ops.take(ops.take(x, constant(np.int64(2)), 1), at(1), 1), 2, 4, 3),
+    ],
     "transposes_meet": [
         E(
             lambda x: view(
@@ -807,6 +817,12 @@ NEAR |= {
         lambda x: ops.concatenate([image(x, 0, 2, 1), constant(dense(2, 7, 3))], 0),
         lambda x: ops.concatenate([image(x, 1, 0, 2), image(x, 1, 0, 2)], 0)]),
     "half_in_single": (F, [lambda x: ops.matmul(to(x, 7, 7), to(x, 7, 7))]),
+    "take_of_take": (F, [
+        lambda x: ops.take(ops.take(x, at(3, 0), 0), at(1), 0),
+        lambda x: ops.take(ops.take(to(x, 3, 7), at(1), 0), at(*range(7), 0), 1),
+        lambda x: ops.take(ops.take(to(x, 2, 3, 7), at(1), 0), at(1), 2),
+        lambda x: ops.take(ops.exp(ops.take(to(x, 3, 7), at(1), 0)), at(1), 1),
+        lambda x: ops.take(ops.take(to(x, 2, 3, 7), at([1, 0]), 0), at(0), 1)]),
     "transposes_meet": (F, [lambda x: turn(ops.exp(to(x, 2, 7)), 1, 0),
                             lambda x: turn(ops.exp(image(x, 1, 2, 0)), 1, 2, 0),
                             lambda x: turn(ops.sum(image(x, 1, 0, 2), 0), 1, 0)]),
