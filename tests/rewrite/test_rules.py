@@ -307,8 +307,8 @@ EXAMPLES = {
     "few_of_outer": [
         C(lambda x: ops.prod(rows_by_rows(x), 2), 5, 2),
         C(lambda x: ops.prod(ops.abs(rows_by_rows(x)), 2), 3, 2),
-        C(lambda x: ops.all(ops.lt(*sides(x)), 2), 3, 4),
-        C(lambda x: ops.any(ops.logical_not(ops.lt(*sides(x))), 2), 3, 2),
+        C(lambda x: ops.cast(ops.all(ops.lt(*sides(x)), 2), F), 3, 4),
+        C(lambda x: ops.cast(ops.any(ops.logical_not(ops.lt(*sides(x))), 2), F), 3, 2),
         C(lambda x: ops.max(ops.cast(rows_by_rows(x), "int64"), 2), 3, 3),
         C(lambda x: ops.min(ops.cast(rows_by_rows(x), "int64"), 1), 3, 1, 3),
     ],
