@@ -8,11 +8,11 @@ and row r of an instruction may only touch piece r.
 """
 
 from ..base import dtypes
-from ..base.config import config
 from ..base.machine import L2, THREAD_NS
 from ..codegen.ir import Kernel
 from ..graph.sizes import ceil_divide, greatest, value_of
 from ..schedule import follow
+from ..schedule.reasons import why_not
 from .instructions import BatchParts, Gemm, KernelCall
 
 ROWS = 8  # least rows of a product in a part: below, it runs at half its speed
@@ -24,53 +24,75 @@ SHARED = L2 // 2  # bytes of right-hand matrices that fit in a core's L2 beside 
 STRETCH_NS = 2e7  # how long parts run before the scan looks for Ctrl-C
 
 
-def batch_parts(scan, instructions):
+class RowsOfBatch(follow.Portion):
+    """A Portion, once memory is known: `instructions` are those of a step.
+
+    written: {buffer: bytes} of all that they write or carry; None where they write others.
+    """
+
+    def __init__(self, planner, instructions):
+        super().__init__(planner.node)
+        self.planner, self.instructions = planner, instructions
+        self.products = [instr for instr in instructions if isinstance(instr, Gemm)]
+        self.written = sizes_of(planner, instructions)
+        self.work = sum(instr.work for instr in instructions)
+
+    def widths(self):
+        """How many rows there may be."""
+        if self.products:
+            return {instr.record.m for instr in self.products}
+        shapes = [self.planner.inits[i].shape[1:] for i in self.planner.alive]
+        least = min((instr.n for instr in self.instructions), key=value_of)
+        return list(dict.fromkeys([least, *(s[0] for s in shapes if s)]))
+
+
+def computes(join):
+    """A step has something to do."""
+    return None if join.instructions else follow.EMPTY
+
+
+def is_stepwise(join):
+    """The steps are taken outside of kernels."""
+    return follow.STEPPED if join.planner.moving.stepped else None
+
+
+def is_of_loops(join):
+    """A step is made of loop nests and products."""
+    found = (i for i in join.instructions if not isinstance(i, (KernelCall, Gemm)))
+    return next(map(follow.alien, found), None)
+
+
+def keeps_to_its_own(join):
+    """A step writes nothing that another one reads but what is carried."""
+    if join.written is not None:
+        return None
+    return follow.astray(next(i for i in join.instructions if sizes_of(join.planner, [i]) is None))
+
+
+def stays_in_cache(join):
+    """Each thread reads the matrices again and again."""
+    return follow.LARGE if sum(map(right_bytes, join.products)) > SHARED else None
+
+
+PART = (*follow.PART, computes, is_stepwise, is_of_loops, keeps_to_its_own, stays_in_cache)
+
+
+def batch_parts(planner, instructions):
     """(the BatchParts of a scan with this body, None), or (None, the Reason why there are none)."""
-    reason = why_whole(scan, instructions)
-    if reason is not None:
-        return None, reason
-    products = [instr for instr in instructions if isinstance(instr, Gemm)]
-    written, work = sizes_of(scan, instructions), sum(instr.work for instr in instructions)
-    for rows in widths(scan, instructions, products):
-        unit = ROWS if products else unit_of(rows, instructions)
-        part = part_of(rows, unit, scan.most, work)
+    join = RowsOfBatch(planner, instructions)
+    reason = why_not(join, PART)
+    for rows in join.widths() if reason is None else ():
+        unit = ROWS if join.products else unit_of(rows, instructions)
+        part = part_of(rows, unit, planner.most, join.work)
         if part is None:
             reason = follow.few_rows(rows, unit) if rows < 2 * unit else follow.LITTLE
             continue
-        meets = next((i for i in instructions if not row_by_row(i, rows, written)), None)
+        meets = next((i for i in instructions if not row_by_row(i, rows, join.written)), None)
         if meets is None:
             stretch = max(1, int(STRETCH_NS / max(1.0, sum(s.ns for s in instructions))))
             return BatchParts(rows, part, stretch), None
         reason = follow.meets(meets)
     return None, reason
-
-
-def why_whole(scan, instructions):
-    """The Reason why no rows of this body may go by themselves, whatever they read; or None."""
-    if not instructions:
-        return follow.EMPTY
-    if scan.attrs["until"]:
-        return follow.ENDS
-    if scan.moving.stepped:
-        return follow.STEPPED
-    if not config.openmp:
-        return follow.ONE_THREAD
-    for instr in instructions:
-        if not isinstance(instr, (KernelCall, Gemm)):
-            return follow.alien(instr)
-    if sizes_of(scan, instructions) is None:
-        return follow.astray(next(i for i in instructions if sizes_of(scan, [i]) is None))
-    large = sum(right_bytes(i) for i in instructions if isinstance(i, Gemm)) > SHARED
-    return follow.LARGE if large else None
-
-
-def widths(scan, instructions, products):
-    """How many rows there may be."""
-    if products:
-        return {instr.record.m for instr in products}
-    shapes = [scan.inits[i].shape[1:] for i in scan.alive]
-    least = min((instr.n for instr in instructions), key=value_of)
-    return list(dict.fromkeys([least, *(s[0] for s in shapes if s)]))
 
 
 def unit_of(rows, instructions):
@@ -106,25 +128,25 @@ def right_bytes(instr):
     return dtypes.ITEMSIZE[instr.node.dtype] * instr.record.n * instr.record.k
 
 
-def sizes_of(scan, instructions):
+def sizes_of(planner, instructions):
     """{buffer: bytes} of all that instructions write or carry; None where they write others."""
     sizes = {}
-    for i in scan.alive:
-        init = scan.inits[i]
+    for i in planner.alive:
+        init = planner.inits[i]
         count = dtypes.ITEMSIZE[init.dtype]
         for n in init.shape[1:]:
             count *= n
-        names = [scan.old.get((i, tap)) for tap in scan.attrs["taps"][i]] + [scan.new[i]]
+        names = [planner.old.get((i, tap)) for tap in planner.attrs["taps"][i]] + [planner.new[i]]
         sizes.update((name, count) for name in names if name is not None)
-    for which, rows in scan.stored.items():
+    for which, rows in planner.stored.items():
         count = dtypes.ITEMSIZE[rows.dtype]
         for n in rows.shape[1:]:
             count *= n
-        sizes[scan.new[which]] = count
+        sizes[planner.new[which]] = count
     for instr in instructions:
         for buffer in instr.writes:
             if buffer[0] == "tmp":
-                sizes[buffer] = scan.plan.bytes_of(buffer)
+                sizes[buffer] = planner.plan.bytes_of(buffer)
             elif buffer not in sizes:
                 return None
     return sizes

@@ -3,12 +3,14 @@ those of a loop (a band), all steps of a scan on those of its batch (a part). No
 why not.
 
 Asked is what the graph decides; what memory decides the planner asks (plan/epilogue.py, bands.py,
-scan_by_rows.py), with the Reasons below. Join in legal.py is the other way to share a loop.
+scan_by_rows.py), with the Reasons below. Join in legal.py is the other way to share a loop; as it
+has, an Epilogue and a Portion have questions to pass.
 """
 
+from ..base.config import config
 from ..graph.op import having
 from .group import base
-from .reasons import Reason
+from .reasons import Reason, why_not
 
 MOVES = having("moves")
 
@@ -86,8 +88,7 @@ EPILOGUE = (is_ready, reads_it_once, runs_over_it)
 
 def later(product, unit):
     """The Reason against the loop `unit` on rows of `product`, as far as the graph decides it."""
-    join = Epilogue(product, unit)
-    return next((r for r in (ask(join) for ask in EPILOGUE) if r is not None), None)
+    return why_not(Epilogue(product, unit), EPILOGUE)
 
 
 # ---- sums on rows of a loop ----------------------------------------------------------------------
@@ -106,6 +107,26 @@ ENDS = Reason("a condition of the whole batch says where it ends")
 STEPPED = Reason("its kernel takes all steps by itself")
 ONE_THREAD = Reason("kernels are built for one thread")
 LARGE = Reason("the matrices it multiplies by do not stay in a core's cache beside the rest")
+
+
+class Portion:
+    """All steps of a scan on rows of its batch, which a thread takes by itself."""
+
+    def __init__(self, scan):
+        self.scan = scan
+
+
+def ends_with_its_steps(join):
+    """Nothing but the number of its steps says where the scan ends."""
+    return ENDS if join.scan.attrs["until"] else None
+
+
+def has_threads(join):
+    """There may be more threads than one."""
+    return None if config.openmp else ONE_THREAD
+
+
+PART = (ends_with_its_steps, has_threads)
 
 
 def alien(instr):

@@ -24,6 +24,11 @@ class Reason:
         return f"Reason({str(self)!r})"
 
 
+def why_not(join, questions):
+    """The first Reason that one of the questions has against what would share a loop, or None."""
+    return next((reason for ask in questions if (reason := ask(join)) is not None), None)
+
+
 def _shown(x):
     if isinstance(x, Node):
         where = location(x.line)

@@ -10,6 +10,7 @@ from ckernels import ops
 from ckernels.plan import scan_by_rows
 from ckernels.plan.instructions import Scan, flatten
 from ckernels.runtime import stored
+from ckernels.schedule import follow
 
 from .test_scan import check, everything, item, leaf, numbers, scan
 
@@ -329,7 +330,7 @@ def test_steps_that_are_no_loop_nests():
 
 
 def test_threads_that_are_not_built(monkeypatch):
-    monkeypatch.setattr(scan_by_rows, "config", SimpleNamespace(openmp=False))
+    monkeypatch.setattr(follow, "config", SimpleNamespace(openmp=False))
     leaves, node, arrays = recurrent(48)
     f = check(leaves, everything(node), *arrays, rtol=1e-4)
     assert why_whole(f) == ["kernels are built for one thread"]
