@@ -15,6 +15,7 @@ L2 = 1 << 20  # the same of the second
 VECTOR = 64  # bytes of a vector and of a line of a cache
 FLOAT = 4  # bytes of a float
 LANES = VECTOR // FLOAT  # floats of a vector
+STREAMS = 24  # runs of memory that the prefetchers of a core follow at once
 IN_CACHE = 2 * L2 // FLOAT  # elements of a domain that a core's caches hold, with what it makes
 
 # ---- nanoseconds that anything may take ---------------------------------------------------------
@@ -44,4 +45,4 @@ NS_SOLVED, NS_SYSTEM = 0.06, 4.0  # a multiplication of a triangular system; a r
 NS_STATE, NS_SLOPE = 0.7, 2.0  # a state of CTC's trellis at one step; the same with derivatives
 NS_CLASS = 0.15  # reading the weight of a class in CTC
 NS_BEAM, NS_BEAM_CLASS = 60, 0.7  # a prefix of CTC at one step; trying one label on it
-NS_ASSUMED = 1.0  # a body that users write: for each element it reads or writes
+NS_ASSUMED = 1.0  # a guess: a body that users write, for each element it reads or writes

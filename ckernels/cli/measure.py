@@ -16,9 +16,9 @@ import ckernels as K  # noqa: N812
 from ..api.tensor import Tensor
 from ..base import machine
 from ..base.config import config
-from ..graph.node import constant
+from ..graph.node import constant, make
 from ..graph.op import REGISTRY
-from ..ops import mrg, sparse
+from ..ops import ctc, mrg, sparse
 from .output import as_json, table
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
@@ -175,12 +175,89 @@ def solved():
     return each(body, a, floats(ROWS, ROWS), count=ROWS**3 / 2)
 
 
-def state():
-    samples, steps, classes, length = 8, 50, 20, 10
+def system():
+    """A row of a small system, less its multiplications."""
+    a = np.tril(floats(1 << 12, 4, 4)) + 4 * np.eye(4, dtype=np.float32)
+    body = lambda v, b: K.solve_triangular(v, b, lower=True)  # noqa: E731
+    return each(body, a, floats(1 << 12, 4, 1), count=4 << 12) - 4 * machine.NS_SOLVED
+
+
+def step():
+    """A step whose only kernel computes one vector."""
+    body = lambda x, first: K.scan(lambda row, s: s * 0.5 + row, x, first)[0]  # noqa: E731
+    return each(body, floats(1 << 12, machine.LANES), floats(machine.LANES), count=1 << 12)
+
+
+def held():
+    held = floats(ROWS, ROWS) < 0.1
+    ends = np.concatenate([[0], np.cumsum(held.sum(1))])
+    like = np.zeros(ends[-1], bool)
+    body = lambda *parts: Tensor(make("csr_held", [p.node for p in parts]))  # noqa: E731
+    return each(body, held, ends, like, count=held.size)
+
+
+def stream():
+    """A stream of which one number is drawn, less that number."""
+
+    def body(state):
+        return Tensor(mrg.mrg_uniform(state.node, (1 << 14,))[1])
+
+    streams = np.tile(np.arange(1, 7, dtype="int32"), (1 << 14, 1))
+    return each(body, streams, count=1 << 14) - machine.NS_NUMBER
+
+
+def choice():
+    body = lambda p, u: Tensor(mrg.mrg_choice(p.node, u.node, replace=True))  # noqa: E731
+    return each(body, floats(ROWS, ROWS) / ROWS, floats(1, ROWS) / 2, count=ROWS * ROWS)
+
+
+def weighted():
+    """Elements of rows of 256 channels, less the rows."""
+    x, channels = floats(1, 32, 32, 256), 256
+    body = lambda v: K.resize_images(v, 2, 2, "channels_last", interpolation="bilinear")  # noqa: E731
+    units = 64 * 32 + 64 * 64  # along one axis, then along the other
+    return each(body, x, count=2 * units * channels) - machine.NS_INTERPOLATED / 2 / channels
+
+
+def labelled(body, classes, length):
+    """Nanoseconds of `body`, an expression of CTC, for each sample and step."""
+    samples, steps = 8, 50
     labels = np.random.default_rng(0).integers(0, classes - 1, (samples, length)).astype("int32")
     full = [np.full((samples, 1), n, "int32") for n in (steps, length)]
     arrays = labels, floats(samples, steps, classes) + np.float32(0.1), *full
-    return each(K.ctc_batch_cost, *arrays, count=2 * samples * steps * (2 * length + 1))
+    return each(body, *arrays, count=samples * steps)
+
+
+def state():
+    return labelled(K.ctc_batch_cost, 20, 10) / 2 / 21
+
+
+def slope():
+    def body(labels, y, *full):
+        return K.gradients(K.sum(K.ctc_batch_cost(labels, y, *full)), [y])[0]
+
+    return labelled(body, 20, 10) / 2 / 21
+
+
+def of_class():
+    """One label and many classes, less the states."""
+    return (labelled(K.ctc_batch_cost, 2000, 1) - 2 * 3 * machine.NS_STATE) / 2000
+
+
+def searched(classes, width):
+    """Nanoseconds of a search for the best labels, for each sample, step and prefix."""
+    samples, steps = 8, 50
+    body = lambda x, n: Tensor(ctc.ctc_beam(x.node, n.node, width, 1)[0])  # noqa: E731
+    arrays = floats(samples, steps, classes) + np.float32(0.1), np.full(samples, steps, "int32")
+    return each(body, *arrays, count=samples * steps * width)
+
+
+def beam():
+    return searched(3, 20) - 3 * machine.NS_BEAM_CLASS
+
+
+def beam_class():
+    return (searched(400, 20) - machine.NS_BEAM) / 400
 
 
 MEASURED = {
@@ -198,10 +275,20 @@ MEASURED = {
     "NS_EQUAL": unique,
     "NS_SEARCH": search,
     "NS_ENTRY": entry,
+    "NS_HELD": held,
     "NS_NUMBER": drawn,
+    "NS_STREAM": stream,
+    "NS_CHOICE": choice,
     "NS_INTERPOLATED": interpolated,
+    "NS_WEIGHTED": weighted,
     "NS_SOLVED": solved,
+    "NS_SYSTEM": system,
     "NS_STATE": state,
+    "NS_SLOPE": slope,
+    "NS_CLASS": of_class,
+    "NS_BEAM": beam,
+    "NS_BEAM_CLASS": beam_class,
+    "STEP_NS": step,
 }
 
 

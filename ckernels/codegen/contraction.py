@@ -7,12 +7,10 @@ comes here. Nothing here knows C.
 """
 
 from ..base import dtypes
+from ..base.machine import LANES
 from .ir import FIXED
 
-LEAST_OUTPUTS = (
-    16,
-    8,
-)  # outputs along vectors and across: with fewer, lanes and registers stay empty
+LEAST_OUTPUTS = LANES, 8  # along vectors and across: with fewer, lanes and registers stay empty
 MOST = 2  # reductions: the accumulators of a tile fill the registers
 # GCC makes no vectors of a tile with a choice in it.
 STRAIGHT = ("load", "add", "sub", "mul", "neg", "square", "abs", "true_div", "reciprocal", "sqrt",

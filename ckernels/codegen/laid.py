@@ -8,14 +8,15 @@ loop. forms/short.py writes that loop; nothing here knows C.
 from typing import NamedTuple
 
 from ..base import dtypes
+from ..base.machine import LANES, VECTOR
 from ..graph.sizes import surely
 
 ALONG, CYCLE, REPEAT = "along", "cycle", "repeat"
-SHORT = 65  # elements: from here on the last vector of a row matters little
-REPEATED = 128  # bytes of a row from which one number for all of it is loaded faster than laid out
-BUNDLED = 257  # elements of a bundle that is no part of a strip of columns any more: sums over rows
-# and bundles of 2, 8, 64, 256 of 258,048 to 1,048,576 floats take 0.02, 0.02, 0.06, 0.54 ms, as
-# loops along each bundle 1.7, 0.44, 0.23, 1.1 (one core with AVX-512)
+SHORT = 4 * LANES + 1  # elements: from here on the last vector of a row matters little
+REPEATED = 2 * VECTOR  # bytes of a row whose only number is loaded faster than laid out
+BUNDLED = 16 * LANES + 1  # elements of a bundle that is no part of a strip of columns any more:
+# sums over rows and bundles of 2, 8, 64, 256 of 258,048 to 1,048,576 floats take 0.02, 0.02, 0.06,
+# 0.54 ms, as loops along each bundle 1.7, 0.44, 0.23, 1.1 (one core with AVX-512)
 LEAST = 24  # elements of the two axes: of a thousand with leading axes around them, 6 take 8.9 us
 # as they are, 10.7 laid out anew, of 30 26 and 23, of 60 53 and 28 (one core of Zen 4)
 

@@ -25,11 +25,11 @@ from .ir import COLUMNS, IN_MEMORY, REDUCTIONS, Kernel, Operand, Value, numeral
 from .laid import REPEAT, in_bundles, laid
 from .layout import collapse, contiguous_strides
 
-LEAST_TILED = 16  # least rows and columns for tiles: below, all tiles are cut off at an edge
+LEAST_TILED = LANES  # least rows and columns for tiles: below, all tiles are cut off at an edge
 SHORT_ROW = LANES  # elements: shorter rows go side by side
 SHORT_BYTES = VECTOR  # the same of bytes
-LONG_ROW = 256  # elements from which prefetching the next row is worth it
-WIDE = 128  # columns per chunk at least: narrower ones read memory in small pieces
+LONG_ROW = 16 * LANES  # elements from which prefetching the next row is worth it
+WIDE = 8 * LANES  # columns per chunk at least: narrower ones read memory in small pieces
 
 
 @dataclass

@@ -3,12 +3,12 @@
 Every number here was measured; `legal.py` says what is possible at all.
 """
 
-from ..base.machine import FLOAT, L2
+from ..base.machine import FLOAT, L2, STREAMS
 from ..graph.sizes import surely
 from .group import AXIS_VIEWS, peel
 
 CHEAP = 3  # cost up to which computing again beats storing and reading again
-MAX_STREAMS = 24  # memory streams of one loop; more thrash the hardware prefetchers
+MAX_STREAMS = STREAMS  # of one loop: tensors that it reads or writes
 MOST_COPIES = 5  # loops that compute a cheap value again
 
 # How much one loop may hold. gcc -O2 takes 0.07, 0.14, 0.28, 0.41, 1.03, 2.62 s for a loop of 1, 8,

@@ -5,10 +5,11 @@ Accumulators are arrays of one strip on the stack. Cheap bodies take several row
 the accumulators are loaded less often.
 """
 
+from ...base.machine import LANES
 from .nest import Nest
 
-STRIP = 256  # columns a column program holds accumulators for
-CHUNK_STRIP = 1024  # the same where one pass over rows is chunked: longer runs per page
+STRIP = 16 * LANES  # columns a column program holds accumulators for: half of the registers
+CHUNK_STRIP = 4 * STRIP  # the same where one pass over rows is chunked: longer runs per page
 UNROLL = 8  # rows a cheap column reduction takes at a time: 4096 x 4096 floats take
 # 2.4 ms on one core, 3.3 with four rows added one by one in double
 UNROLL_COST = 4  # of the body at most

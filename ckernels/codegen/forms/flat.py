@@ -2,14 +2,14 @@
 
 from contextlib import contextmanager
 
-from ...base.machine import VECTOR
+from ...base.machine import LANES, VECTOR
 from .. import passes
 from .nest import Nest
 
-TURNED = 256  # elements of a reversed operand that are turned at a time
-ASKED = 256  # elements of which a loop asks at a time whether a sine of them needs no libm
+TURNED = 16 * LANES  # elements of a reversed operand that are turned at a time
+ASKED = 16 * LANES  # elements of which a loop asks at a time whether a sine of them needs no libm
 BYTES, FEW = VECTOR, VECTOR // 4  # elements of a vector of bytes, of the shortest ones
-TILE = 32  # transposed operands: 32 x 32 tiles stay in L1 (3x over untiled)
+TILE = 2 * LANES  # transposed operands: square tiles stay in L1 (3x over untiled)
 
 
 class Flat(Nest):

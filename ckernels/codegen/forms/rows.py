@@ -13,7 +13,7 @@ from .. import passes
 from .nest import Nest
 
 ROW_SCRATCH = L1 // 2 // FLOAT  # elements of a row kept on the stack between two loops over it
-SOUGHT = 256  # elements (of bytes four times as many) of a block in which a maximum is sought
+SOUGHT = 16 * LANES  # elements of a block in which a maximum is sought, of bytes four times
 KNOWN = 1024  # elements after which truth values of a row are asked whether more can matter
 BLOCK = 512  # floats summed in float before they join the double
 AHEAD = 2  # operands prefetched at a time

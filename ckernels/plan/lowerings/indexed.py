@@ -18,11 +18,7 @@ from ...graph.sizes import greatest, surely, value_of
 from ...schedule.cost import work
 
 MAX_CHUNKS = 16  # of a scatter: each looks at all indices
-STRETCH, SHORT = (
-    1024,
-    16,
-)  # indices gathered without a branch for each; fewer are looked at one by one
-
+STRETCH, SHORT = 1024, 16  # indices that are checked together; so few are looked at one by one
 RUN = 16  # elements that are copied one by one at each place
 PLACES, LONG = 512, 2048  # of a table on the stack that counts; indices that are worth one
 
