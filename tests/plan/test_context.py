@@ -66,8 +66,16 @@ def test_every_lowering_says_whether_it_did(monkeypatch):
     assert all(type(a) is bool for found in answers.values() for a in found)
 
 
+class Bodies:
+    def body(self, *given):
+        raise AssertionError("there is no body")
+
+
+BODIES = Bodies()
+
+
 def context(outer=None, steady=()):
-    made = Context({}, {}, None, outer, steady)
+    made = Context({}, {}, BODIES.body, outer, steady)
     made.orders = SimpleNamespace(of={})
     return made
 
