@@ -24,6 +24,21 @@ from .methods import Methods
 from .operands import as_array, converted, node_of, operand, static_shape, update_value
 
 
+class NoLength(UsageError, AttributeError):
+    """A tensor has no length, or none that is known."""
+
+
+class _Length:
+    """`len(x)` where the length of `x` is known. Where it is not, `x` has no attribute `__len__`:
+    programs that ask for one to tell a list from a tensor are told that it is none."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __get__(self, tensor, owner=None):
+        return self if tensor is None else functools.partial(int, self.function(tensor))
+
+
 class Tensor(ArrayProtocol, Methods):
     """A symbolic tensor.
 
@@ -144,6 +159,7 @@ class Tensor(ArrayProtocol, Methods):
             f"`in` needs the elements of {self!r}, which is symbolic; use K.any(K.equal(x, value))"
         )
 
+    @_Length
     def __len__(self):
         return self._length("take the length of")
 
@@ -152,9 +168,9 @@ class Tensor(ArrayProtocol, Methods):
 
     def _length(self, purpose):
         if self.ndim == 0:
-            raise UsageError(f"cannot {purpose} {self!r}: it has no dimensions")
+            raise NoLength(f"cannot {purpose} {self!r}: it has no dimensions")
         if self.node.shape[0] is None:
-            raise UsageError(
+            raise NoLength(
                 f"cannot {purpose} {self!r}: its length is known only when a function runs; "
                 "x.shape[0] is the symbolic length"
             )

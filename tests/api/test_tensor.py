@@ -248,6 +248,9 @@ def test_no_truth_no_number_no_iteration():
             wrong()
     rows = list(K.variable(X))
     assert len(rows) == 2 and len(K.variable(X)) == 2
+    assert not hasattr(K.placeholder((None, 2)), "__len__")  # programs ask, to tell a list
+    assert not hasattr(K.placeholder(()), "__len__") and hasattr(K.variable(X), "__len__")
+    assert K.placeholder((3, 2)).__len__() == 3
     np.testing.assert_array_equal(rows[1].eval(), X[1])
     first, second = K.variable(X).shape
     assert int(first.eval()) == 2 and int(second.eval()) == 3

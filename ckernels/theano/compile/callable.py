@@ -283,10 +283,15 @@ class Function:
 
     @property
     def fn(self):
-        """The engine's callable."""
-        return self.fast
+        """The engine's callable; `fn(n_calls=k)` calls it k times, and gives the last results."""
+        return Repeated(self.fast)
 
     vm = fn
+
+    @property
+    def outputs(self):
+        """The variables of the outputs, those of a dict in the order of their names."""
+        return list(self.asked.outs)
 
     @property
     def info(self):
@@ -381,6 +386,23 @@ class InplaceFunction(Function):
                     target[...] = value
                     values[k] = target
         return values[0] if self.unpack_single else values
+
+
+class Repeated:
+    """The engine's callable behind a function, with the count of calls that Theano's takes."""
+
+    def __init__(self, call):
+        self.call = call
+
+    def __call__(self, *args, n_calls=1, **kwargs):
+        for _ in range(n_calls - 1):
+            self.call(*args, **kwargs)
+        return self.call(*args, **kwargs)
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name == "call":
+            raise AttributeError(name)
+        return getattr(self.call, name)
 
 
 class DictFunction(Function):

@@ -12,7 +12,7 @@ from ..base.exceptions import MissingInputError, UnusedInputError
 from ..base.warned import warn_user
 from ..graph.apply import Constant, ancestors, clone
 from ..graph.apply import inputs as leaf_variables
-from ..graph.walks import is_leaf, replayed
+from ..graph.walks import is_leaf, mentioned_by, replayed
 
 
 class Lowered:
@@ -220,16 +220,3 @@ def rewritten(inputs, variables, rewrites):
 def _held(v):
     """Whether a variable nobody made has a value of its own: a constant, or a shared one."""
     return isinstance(v, Constant) or hasattr(v, "container")
-
-
-def mentioned_by(variables, blockers):
-    """The ids of all variables that those of the list were written with, up to inner inputs.
-
-    A gradient counts as made of its cost, whatever is left of that in the engine's graph.
-    """
-    found, todo = set(), list(variables)
-    while todo:
-        fresh = [v for v in ancestors(todo, blockers) if id(v) not in found]
-        found.update(id(v) for v in fresh)
-        todo = [m for v in fresh for m in getattr(v, "_mentions", ()) if id(m) not in found]
-    return found

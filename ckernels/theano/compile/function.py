@@ -157,8 +157,8 @@ class _Asked:
 
 def _shared_as_input(v):
     return (
-        f"the shared variable {v} cannot be an input: take a plain variable as the input and "
-        "put it in the place of the shared one with givens"
+        f"Cannot use a shared variable ({v}) as explicit input: take a plain variable as the "
+        "input and put it in the place of the shared one with givens"
     )
 
 

@@ -13,12 +13,12 @@ from ...graph.walk import leaves
 from ..base.exceptions import MissingInputError
 from ..base.hooks import hook
 from ..graph.apply import Constant, ancestors, apply_order
-from ..graph.walks import replayed
+from ..graph.walks import mentioned_by, replayed
 from ..handles.sharedvar import SharedVariable
 from ..handles.variables import wrap
 from ..user_ops.perform import is_opaque, way_of
 from .callable import Function, Keywords
-from .closing import mentioned_by, report_unused, rewritten
+from .closing import report_unused, rewritten
 
 
 def is_tensor(v):

@@ -3,7 +3,7 @@
 from ...base.errors import ArgumentError, UsageError
 from ..base.names import absent_of as _absent_of
 from ..classes.op import Op
-from ..graph.apply import Apply, Constant
+from ..graph.apply import Apply, Constant, io_connection_pattern
 from ..graph.apply import inputs as graph_inputs
 from ..graph.type import DisconnectedType, NullType
 from ..graph.walks import replayed
@@ -130,10 +130,7 @@ class OpFromGraph(Op):
 
     def connection_pattern(self, node):
         """For each input and output whether the one depends on the other."""
-        from ..graph.apply import ancestors
-
-        above = [set(map(id, ancestors([o]))) for o in self.outputs]
-        return [[id(x) in found for found in above] for x in self.inputs]
+        return io_connection_pattern(self.inputs, self.outputs)
 
     def _default(self, inputs, output_grads):
         from .functions import grad

@@ -23,7 +23,7 @@ from ..classes.op import KernelOp, PureOp, apply_op
 from ..classes.special import null
 from ..graph.apply import Constant, Variable, ancestors, apply_order
 from ..graph.type import DisconnectedType, NullType
-from ..graph.walks import LAZY, applied, handle_of, is_leaf, known_handles
+from ..graph.walks import LAZY, applied, handle_of, is_leaf, known_handles, mentioned_by
 from ..handles.variables import Handle, as_tensor_variable, wrap
 from ..tensor.shaping import patternbroadcast
 from ..user_ops.perform import Performed, is_opaque, noting
@@ -588,12 +588,20 @@ def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="
     found = []
     for y, root in zip(fs, opened.roots):
         node = _rop(root.node, [opened.of(x) for x in xs], [v.node for v in vs])
-        if node is None:
+        if node is None and _came_to_constant(y, xs):
+            found.append(_zeros(y))
+        elif node is None:
             found.append(_rop_disconnected(y, disconnected_outputs, return_disconnected))
         else:
             found.append(handle_of(opened.closed([node])[0], memo))
             found[-1]._mentions = (y, *xs, *vs)
     return format_as(many_f, tuple_f, found)
+
+
+def _came_to_constant(y, xs):
+    """Whether `y` is a gradient of what is written with `xs`, and has nothing of them."""
+    written = mentioned_by([y], set()) if getattr(y, "_mentions", ()) else ()
+    return any(id(x) in written for x in xs)
 
 
 def _needs_tensors(what, roots, wrt):

@@ -6,7 +6,7 @@ a handle means itself, not its twins of the same expression.
 
 from ...graph.node import item
 from ..base.hooks import hook
-from .apply import Apply, apply_order, equal_computations
+from .apply import Apply, ancestors, apply_order, equal_computations
 
 SHOWN = {}  # {op of the engine: function of (node, handles) that gives the op programs see}
 LAZY = object()  # the owner of a variable that is read off its engine node when asked for
@@ -146,3 +146,16 @@ def known_handles(variables):
         for v in (*apply.inputs, *apply.outputs):
             note(v)
     return memo
+
+
+def mentioned_by(variables, blockers):
+    """The ids of all variables that those of the list were written with, up to inner inputs.
+
+    A gradient counts as made of its cost, whatever is left of that in the engine's graph.
+    """
+    found, todo = set(), list(variables)
+    while todo:
+        fresh = [v for v in ancestors(todo, blockers) if id(v) not in found]
+        found.update(id(v) for v in fresh)
+        todo = [m for v in fresh for m in getattr(v, "_mentions", ()) if id(m) not in found]
+    return found

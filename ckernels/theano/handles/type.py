@@ -7,7 +7,7 @@ through: a conversion that could lose something is a TypeError unless it was all
 import numpy as np
 
 from ...base import dtypes
-from ...base.errors import DTypeError, UsageError
+from ...base.errors import ArgumentError, DTypeError, UsageError
 from ..base.config import config
 from ..base.hooks import hook as _hook
 from ..base.names import absent_of as _absent_of
@@ -108,7 +108,8 @@ class TensorType(CTensor, Type):
             raise UsageError(f"{self} got None; it needs an array of dtype {self.dtype}")
         array = np.asarray(data)
         if array.dtype.kind in "OUSVmM":
-            raise UsageError(f"{self} cannot store {type(data).__name__} {data!r}"[:200])
+            error = ArgumentError if isinstance(data, (str, bytes)) else UsageError
+            raise error(f"{self} cannot store {type(data).__name__} {data!r}"[:200])
         if allow_downcast:
             return array.astype(self.numpy_dtype)
         if allow_downcast is None and type(data) is float and self.dtype == config.floatX:

@@ -135,8 +135,7 @@ class DimShuffle(KernelOp):
                 )
             if j in self.new_order[k + 1 :]:
                 raise ArgumentError(
-                    f"dimshuffle was given axis {j} more than once: name each axis "
-                    "of the input at most once",
+                    f"an axis may not appear twice in the order of dimshuffle, as axis {j} does",
                     self.new_order,
                 )
         self.drop = [i for i in range(ndim) if i not in self.new_order]

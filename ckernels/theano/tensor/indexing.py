@@ -64,7 +64,7 @@ class Index:
                 "TensorType does not support boolean scalars as indices; use an array of them"
             )
         if isinstance(k, (int, np.integer)):
-            return ("int", int(k))
+            return ("int", _int64(k))
         if isinstance(k, Handle):
             return self.operand(k)
         if isinstance(k, (list, tuple, np.ndarray)) or hasattr(k, "node"):
@@ -86,7 +86,7 @@ class Index:
 
     def bound(self, b):
         if b is None or isinstance(b, (int, np.integer)):
-            return None if b is None else ("int", int(b))
+            return None if b is None else ("int", _int64(b))
         if isinstance(b, np.ndarray) and b.ndim == 0:
             return ("int", int(b))
         if isinstance(b, (float, np.floating)):
@@ -537,6 +537,13 @@ def _line(n):
     from ...graph.node import constant as node
 
     return ops.arange(node(np.asarray(0)), n, node(np.asarray(1)), "int64")
+
+
+def _int64(k):
+    """The integer, which an index of 64 bits has to hold."""
+    if not -(2**63) <= k < 2**63:
+        raise IndexOutOfBounds(f"{k} is no index: an index has 64 bits")
+    return int(k)
 
 
 def sparse_grad(var):

@@ -214,11 +214,11 @@ def test_functions_with_choices_are_the_engines_until_a_branch_fails():
     c, x = T.dscalar("c"), T.dvector("x")
     made = ifelse(c > 0, x.reshape((2, 2)).sum(axis=0), x - 1)
     f = theano.function([c, x], made)
-    plain = f.fn
+    plain = f.fast
     assert f(1, np.ones(4)).tolist() == [2, 2] and f(0, np.ones(4)).tolist() == [0, 0, 0, 0]
-    assert not isinstance(f.fn, Choosing) or not hasattr(type(plain), "rescue")
+    assert not isinstance(f.fast, Choosing) or not hasattr(type(plain), "rescue")
     assert f(c=0, x=np.ones(3)).tolist() == [0, 0, 0]  # the reshape would fail
-    assert isinstance(f.fn, Choosing)
+    assert isinstance(f.fast, Choosing)
     assert f(x=np.ones(4), c=1).tolist() == [2, 2] and f(0, np.ones(5)).tolist() == [0] * 5
     with pytest.raises(ValueError, match="reshape"):
         f(1, np.ones(3))

@@ -231,3 +231,47 @@ def test_the_convolution_of_the_first_years():
         np.testing.assert_array_equal(one, theano.function([images, filters], other)(*given))
     with pytest.raises(ValueError, match="imshp_logical"):
         ConvOp(imshp_logical=(3, 5, 6))
+
+
+def test_the_callable_behind_a_function_takes_a_count_of_calls():
+    s = theano.shared(0)
+    f = theano.function([], s, updates=[(s, s + 1)])
+    assert f.fn(n_calls=5) == 4 and s.get_value() == 5 and f.fn() == 5
+
+
+def test_what_a_function_gives_is_listed_and_what_no_index_can_be_is_refused():
+    one = T.dscalar("one")
+    twice = 2 * one
+    assert theano.function([one], {"b": one, "a": twice}).outputs == [twice, one]
+    for index in (2**63, slice(None, 2**63), -(2**63) - 1):
+        with pytest.raises(IndexError, match="an index has 64 bits"):
+            x[index]  # noqa: B018
+    with pytest.raises(ValueError, match="cannot store str 'words'"):
+        theano.shared(np.zeros(2)).set_value("words")
+
+
+def test_rop_of_a_gradient_that_came_to_a_constant_is_zero():
+    s = theano.shared(np.ones(3))
+    slope = T.grad(T.dot(np.arange(3.0), s), s)
+    assert T.Rop(slope, s, s).eval().tolist() == [0, 0, 0]
+    with pytest.raises(theano.gradient.DisconnectedInputError):
+        T.Rop(T.exp(v), s, s)
+
+
+def test_the_pattern_of_an_op_knows_those_of_its_ops():
+    inner = theano.OpFromGraph([x, y, z], [x * y, y * z])
+    assert inner.connection_pattern(None) == [[True, False], [True, True], [False, True]]
+    m, n, p, q = T.dmatrices("mnpq")
+    first, second = inner(m, n, p)
+    outer = theano.OpFromGraph([m, n, p, q], list(inner(first, q, second)))
+    assert outer.connection_pattern(None) == [
+        [True, False],
+        [True, True],
+        [False, True],
+        [True] * 2,
+    ]
+
+
+def test_rop_of_a_shape_has_no_way_back():
+    with pytest.raises(theano.gradient.DisconnectedInputError):
+        T.Rop(v.shape[0], v, v)
