@@ -49,6 +49,8 @@ class MaybeNumber(ArrayValue):
         if ufunc not in ARITHMETIC | COMPARISONS and ufunc is not np.absolute:
             self.owner.refuse(f"{ufunc.__name__} of what is Python's number or NumPy's")
         kind = bool if ufunc in COMPARISONS else max(map(type_of, args), key=RANKS.get)
+        if ufunc in ARITHMETIC and kind is not bool and found.dtype.itemsize < 8:  # as Python has
+            self.owner.refuse("arithmetic of what is Python's number or a narrower one of NumPy's")
         return MaybeNumber(self.owner, found.read(), flags_of(args), kind)
 
     def either_way(self, function, args, found):

@@ -95,11 +95,13 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
     def set_node(self, node):
         """Let this array, which is no view, hold `node`."""
         if self.owner.journal is not None:
-            self.owner.journal.append((self, self.read()))
+            self.owner.journal.append((self, self.masked if self.node_ is None else self.node_))
         self.put_back(node)
 
-    def put_back(self, node):
-        self.node_, self.version, self.masked = node, self.version + 1, None
+    def put_back(self, held):
+        """Let it hold a node, or the part (node, mask)."""
+        self.node_, self.masked = (None, held) if isinstance(held, tuple) else (held, None)
+        self.version += 1
 
     def view(self, get, put, real, plain=False, key=None, nodes=()):
         """A view of this array."""
@@ -339,11 +341,14 @@ def store(value, out):
     """`value` stored into the array `out` by the rules of `out=`."""
     if not isinstance(out, ArrayValue):
         value.owner.refuse("out= of an array that is not traced")
-    node = value.read()
-    if not np.can_cast(node.dtype, out.dtype, "same_kind"):
-        raise TypeError(f"Cannot cast output from dtype('{node.dtype}') to dtype('{out.dtype}') "
+    if not np.can_cast(value.dtype, out.dtype, "same_kind"):
+        raise TypeError(f"Cannot cast output from dtype('{value.dtype}') to dtype('{out.dtype}') "
                         "with casting rule 'same_kind'")  # fmt: skip
-    old = out.read()
+    if None not in (value.masked, out.masked) and value.masked[1] is out.masked[1]:
+        (whole, mask), old = value.masked, out.masked[0]
+        out.set_node((out.chosen(ops.cast(whole, old.dtype), lambda: old), mask))
+        return out
+    node, old = value.read(), out.read()
     if node.ndim > old.ndim:
         raise ValueError(f"non-broadcastable output operand with {old.ndim} dimensions")
     node = ops.cast(node, old.dtype)
@@ -368,15 +373,16 @@ def call_ufunc(
     options = {k: v for k, v in options.items() if v not in (None, "K", True)}
     if options or casting != "same_kind":
         owner.refuse(f"{ufunc.__name__} with {', '.join(options) or 'casting'}")
-    mask, operands = _masked(owner, args)
+    mask, operands = _masked(owner, args) if where is True else (None, owner.operands(args))
     found = rows.ufunc(owner.rule, ufunc, *operands, dtype=dtype)
     several = isinstance(found, tuple)
     results = found if several else (found,)
-    if mask is not None:
-        return ArrayValue(owner, None, False, True, masked=(found, mask))
     plain = all(getattr(a, "plain", True) or np.ndim(a) == 0 for a in args)
     weak = all(isinstance(a, (Weak, int, float, complex)) for a in operands)
-    values = [ArrayValue(owner, r, r.ndim == 0, plain or weak) for r in results]
+    if mask is not None:
+        values = [ArrayValue(owner, None, False, True, masked=(r, mask)) for r in results]
+    else:
+        values = [ArrayValue(owner, r, r.ndim == 0, plain or weak) for r in results]
     if out is not None:
         outs = out if isinstance(out, tuple) else (out,)
         values = [_merged(owner, v, o, where) for v, o in zip(values, outs)]

@@ -78,6 +78,26 @@ def creation(x, n):
     return a, np.eye(3) * f, np.array([1.0, x[0], 2]), np.zeros(()), np.array(x[0])
 
 
+def masked_in_place(x):
+    mask = x > 1
+    part = x[mask]
+    same = part
+    same += 1
+    np.multiply(part, 2, out=part)
+    np.add(part, 0.5, out=part, where=part > 5)
+    out = np.zeros(3)
+    np.multiply(x[mask][:3], 2, out=out)
+    x[x > 2] += 0.25
+    return part, same, out, np.divmod(x[mask], 2)
+
+
+def whole_numbers_under_a_mask(x):
+    x[x > 1] += 1
+    part = x[x > 1]
+    part += 0.5
+    return part
+
+
 def masks(x):
     x[x < 0] = 0
     x[x > 1] = np.sqrt(x[x > 1])
@@ -217,6 +237,7 @@ PROGRAMS = {
     reductions: [(A,), (A.T,), (A.astype("float32"),), (np.arange(6).reshape(2, 3),)],
     views_alias: [(A,), (A[:6],)], late_reads: [(V,)], stencil: [(A, 0.1), (A[:4, :4], 0.2)],
     out_and_where: [(A, np.zeros_like(A))], creation: [(V, 4)], masks: [(A,), (V,)],
+    masked_in_place: [(np.arange(9.0),)],
     fancy: [(A, np.array([3, 1]))], places: [(A, np.array([2, -1]))], scalars: [(V,)],
     integers: [(np.arange(1, 9), np.arange(2, 10)), (np.arange(1, 9, dtype="int8"), 3),
                (np.uint8([1, 200]), np.uint8([100, 100]))],
@@ -632,3 +653,11 @@ def test_the_report_tells_of_kernels_that_do_not_compile(monkeypatch):
     h = ck.jit(f)
     same(f(V), h(V))
     assert h.report()["kernels"] == []
+
+
+def test_a_part_under_a_mask_keeps_its_dtype():
+    jitted, x = ck.jit(whole_numbers_under_a_mask), np.arange(4)
+    with pytest.raises(TypeError, match="Cannot cast ufunc 'add' output"):
+        jitted(x)
+    np.testing.assert_array_equal(x, [0, 1, 3, 4])
+    check(whole_numbers_under_a_mask, np.arange(4.0))

@@ -107,3 +107,19 @@ def test_python_divides_by_zero_as_python():
     same(zero_divides(UP), jitted(UP))
     with pytest.raises(ZeroDivisionError):
         jitted(NONE)
+
+
+def in_64_bits(x):
+    total = 1.0
+    for i in range(len(x)):
+        total = min(abs(total) - 0.1, x[i])
+    return total
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
+@pytest.mark.parametrize("x", [[5.0, 5.0, 5.0], [5.0, -3.0, 5.0], [0.5, 5.0, 0.25]])
+def test_python_computes_in_64_bits_beside_narrower_scalars(dtype, x):
+    jitted, x = ck.jit(in_64_bits), np.array(x * 20, dtype)
+    for size in (2, 3, 58, 59, 60):
+        want, got = in_64_bits(x[:size]), jitted(x[:size])
+        assert type(want) is type(got) and want == got

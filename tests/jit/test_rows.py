@@ -284,3 +284,13 @@ def test_an_average_by_weights_that_sum_to_zero_is_no_number(a, w):
 @pytest.mark.parametrize("dtype", ["int32", "bool", "uint8", *FLOATS[1:]])
 def test_a_pseudo_inverse_of_nothing_keeps_its_dtype(dtype):
     check(np.linalg.pinv, np.zeros((0, 3), dtype), traced=True)
+
+
+@pytest.mark.parametrize("bad", [np.inf, np.nan])
+@pytest.mark.parametrize("sizes", [(2, 3), (9, 3), (3, 9)])
+def test_convolved_weights_that_are_not_finite_meet_no_padding(sizes, bad):
+    x, v = (RNG.normal(size=n) for n in sizes)
+    fixed = np.append(bad, RNG.normal(size=2))
+    for x[0], v[0] in ((bad, 1), (1, bad), (1, 1)):
+        check(lambda x, v: np.convolve(x, v), x, v, traced=None)
+        check(lambda x: np.convolve(x, fixed, "same"), x, traced=None)

@@ -79,6 +79,10 @@ def convolve(rule, a, v, mode="full"):
     if n is None:
         longer = ops.ge(ops.getitem(ops.shape(a), 0), m)
         a = ops.check(a, longer, message="convolve of fewer elements than weights", error="value")
+    known = v.value is not None and np.isfinite(v.value).all()
+    if mode != "valid" and dtypes.is_inexact(v.dtype) and not known:  # 0 * inf is no zero
+        finite = ops.all(ops.isfinite(v))
+        v = ops.check(v, finite, message="convolve of weights that are not finite", error="value")
     wide = ops.pad(a, [AROUND[mode](m)]) if mode != "valid" else a
     windows = ops.sliding_windows(wide, 0, m)
     if m > FEW:
