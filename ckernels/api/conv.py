@@ -9,7 +9,7 @@ import numbers
 
 from .. import ops
 from ..base.errors import ArgumentError, ShapeError
-from ..base.given import sequence
+from ..base.given import flag, sequence
 from ..graph.node import Node
 from ..graph.shapes import show
 from ..ops.windows import extent, pads, window_attrs
@@ -56,7 +56,7 @@ def _kernel(kernel, what, ndim, axes="channels in, channels out"):
 
 
 def _flipped(kernel, flip):
-    return ops.flip(kernel, tuple(range(kernel.ndim - 2))) if flip else kernel
+    return ops.flip(kernel, tuple(range(kernel.ndim - 2))) if flag(flip, "flip") else kernel
 
 
 # --- the general forms ------------------------------------------------------------------------

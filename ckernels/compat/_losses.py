@@ -10,6 +10,7 @@ from ..api.config import epsilon
 from ..api.ctc import batch_cost
 from ..api.operands import node_of
 from ..api.tensor import Tensor, need_tensor
+from ..base.given import flag
 from ..graph.shapes import axis_of
 
 tensorflow2 = True  # False while Keras 2.2 is loaded, which came before TensorFlow 2
@@ -35,7 +36,7 @@ def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1):
     target, ndim = node_of(target), node_of(output).ndim
     target = _class_last(target, axis) if target.ndim == ndim else target
     output = _class_last(output, axis)
-    if not from_logits and output.op.name != "softmax":
+    if not flag(from_logits, "from_logits") and output.op.name != "softmax":
         output = ops.true_div(output, ops.sum(output, -1, True))
     return losses.sparse_categorical_crossentropy(output, target, from_logits)
 

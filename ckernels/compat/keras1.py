@@ -137,7 +137,7 @@ def categorical_crossentropy(output, target, from_logits=False):
 def sparse_categorical_crossentropy(output, target, from_logits=False):
     """-log(output[..., target]) with the class as an integer; the output comes first."""
     output = _node_of(output)
-    if not from_logits and output.op.name != "softmax":
+    if not _given.flag(from_logits, "from_logits") and output.op.name != "softmax":
         output = _ops.true_div(output, _ops.sum(output, -1, True))
     return _cross.sparse_categorical_crossentropy(output, target, from_logits)
 

@@ -314,7 +314,7 @@ def _print_trees(outputs, ids, lines, bodies, options):
             text = f"{' |' * level}{_head(node)} [id {label}]"
             if given.flag(print_type, "print_type"):
                 text += f" <{node.dtype}{_shape(node)}>"
-            if print_line and node.line and not seen:
+            if given.flag(print_line, "print_line") and node.line and not seen:
                 text += f" {location(node.line)}"
             if seen and node.inputs:
                 text += " ..."

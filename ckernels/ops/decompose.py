@@ -340,6 +340,8 @@ def svd(x, full_matrices=False, compute_uv=True):
 
     s falls; u and v are square with full_matrices, else reduced.
     """
+    full_matrices = given.flag(full_matrices, "full_matrices")
+    compute_uv = given.flag(compute_uv, "compute_uv")
     parts = _svd_full(x) if full_matrices and compute_uv else _svd(x)
     return parts if compute_uv else parts[1]
 

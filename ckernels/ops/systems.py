@@ -136,6 +136,7 @@ def solve_triangular(a, b, lower=False, trans=False, unit_diagonal=False):
 def cho_solve(c, b, lower=True):
     """The x with a . x = b, given the Cholesky factor `c` of a: c . c^T, or c^T . c if not
     `lower`."""
+    lower = given.flag(lower, "lower")
     first = solve_triangular(c, b, lower, not lower)
     return solve_triangular(c, first, lower, lower)
 
@@ -148,7 +149,7 @@ STRUCTURES = {"gen": "gen", "general": "gen", "sym": "sym", "symmetric": "sym", 
 
 def mirrored(a, lower):
     """The symmetric matrices of which `a` holds one triangle."""
-    part = tril(a) if lower else triu(a)
+    part = tril(a) if given.flag(lower, "lower") else triu(a)
     return sub(add(part, swapped(part)), mul(part, eye_like(a)))
 
 
@@ -161,7 +162,7 @@ def solve_structured(a, b, assume_a="gen", lower=False, trans=False):
     kind = STRUCTURES[assume_a]
     if kind == "gen":
         a = float_matrix(a, "solve")
-        return solve(swapped(a) if trans else a, b)
+        return solve(swapped(a) if given.flag(trans, "trans") else a, b)
     a = mirrored(float_matrix(a, "solve"), lower)
     return solve(a, b) if kind == "sym" else cho_solve(cholesky(a), b)
 

@@ -127,6 +127,15 @@ def parameters(function):
     )
 
 
+def flags(function):
+    """The names of the arguments that are True or False if nothing is said."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in found if isinstance(p.default, bool)]
+
+
 def arguments(function, t, rng):
     """(args, kwargs): some fit, at least one is drawn from what is odd."""
     known = parameters(function)

@@ -93,6 +93,24 @@ def test_every_function_many_times(tmp_path, monkeypatch, capfd):
     assert not found, "\n".join(found)
 
 
+def test_what_is_true_or_false_is_no_array(tmp_path, monkeypatch, capfd):
+    """Each argument that is True or False of each function gets two strings."""
+    monkeypatch.chdir(tmp_path)
+    tensors, found, given = bad.tensors(), [], 0
+    bad.PLACES[:] = [x for name, x in tensors.items() if name not in ("variable", "constant")]
+    for name, function in every_function() + every_method(tensors):
+        needed = [n for n, required in bad.parameters(function) if required]
+        for flag in bad.flags(function):
+            for seed in range(3):
+                rng = np.random.default_rng(seed)
+                args = [bad.fitting(n, tensors, rng) for n in needed]
+                problem = bad.run(function, args, {flag: np.array(["a", "b"])})
+                if problem is not None:
+                    found.append(f"{bad.place(problem)}: {name} {flag} {problem!r}")
+            given += 1
+    assert given > 200 and not found, "\n".join(found)
+
+
 def test_a_finding_is_found():
     tensors = bad.tensors()
     assert isinstance(bad.run(int, ["a"], {}), ValueError)
