@@ -155,6 +155,8 @@ class Array:
 
     def to_device(self, device, /, *, stream=None):
         """This array: there is one device."""
+        if not isinstance(device, str):
+            raise TypeError(f"a device must be str, not {type(device).__name__}")
         if device != "cpu" or stream is not None:
             raise ValueError(f"an array of ckernels.numpy is on the cpu, not on {device!r}")
         return self

@@ -26,11 +26,13 @@ def asarray(obj, /, dtype=None, order=None, *, device=None, copy=None, like=None
     NumPy's arrays are copied, so that what others store into them changes no result that waits;
     copy=False shares their memory, or raises ValueError where that cannot be.
     """
+    order = "K" if order is None else order
     if isinstance(obj, Array):
-        if not copy and dtype in (None, obj.dtype) and order in (None, "K"):
+        same = dtype is None or np.dtype(dtype) == obj.dtype
+        if not copy and same and isinstance(order, str) and order == "K":
             return obj
         source = obj.computed()
-        found = np.array(source, dtype, order=order or "K", copy=copy)
+        found = np.array(source, dtype, order=order, copy=copy)
         return wrapped(found, (obj,))
     if device not in (None, "cpu"):
         raise ValueError(f"an array of ckernels.numpy is on the cpu, not on {device!r}")
@@ -39,7 +41,7 @@ def asarray(obj, /, dtype=None, order=None, *, device=None, copy=None, like=None
         made = Array.of(np.asarray(source, dtype, order=order, copy=False))
         made.memory.share()
         return made
-    return Array.of(np.array(source, dtype, order=order or "K"))
+    return Array.of(np.array(source, dtype, order=order))
 
 
 def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndmax=0, like=None):

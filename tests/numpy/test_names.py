@@ -1,6 +1,7 @@
 """The namespace: every name of NumPy's, as functions on Arrays; what loads when."""
 
 import pickle
+import re
 import subprocess
 import sys
 
@@ -51,3 +52,19 @@ def test_importing_ckernels_loads_no_name():
             " or m.startswith('ckernels.jit')])")  # fmt: skip
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("x", [[1.0], np.ones(2), cnp.ones(2)], ids=["list", "array", "own"])
+@pytest.mark.parametrize("options", [{"order": np.ones(2)}, {"dtype": np.array(["a", "b"])},
+                                     {"dtype": NotImplemented}, {"order": "x"}])  # fmt: skip
+def test_odd_arguments_of_asarray_are_refused_as_in_numpy(x, options):
+    for name in ("asarray", "asanyarray", "ascontiguousarray"):
+        if name == "ascontiguousarray" and "order" in options:
+            continue
+        with pytest.raises((TypeError, ValueError)) as theirs:
+            getattr(np, name)(np.ones(2), **options)
+        with pytest.raises(theirs.type, match=re.escape(str(theirs.value))):
+            getattr(cnp, name)(x, **options)
+    with pytest.raises(TypeError, match="a device must be str, not ndarray"):
+        cnp.ones(2).to_device(np.ones(2))
+    assert cnp.asarray(y := cnp.ones(2), "float64") is y
