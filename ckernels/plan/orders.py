@@ -87,7 +87,7 @@ class Orders:
             return VIEWS[name](node, self.found[node.inputs[0].uid])
         if node.uid in self.planes:
             return self.planes[node.uid]
-        if name == "placeholder" and self.strides.get(node.uid):
+        if self.strides.get(node.uid):  # of an input
             return of_input([value_of(s) for s in self.strides[node.uid]], node)
         if name in GENERATORS:
             return FREE

@@ -233,6 +233,23 @@ def test_an_element_of_a_state_is_stored_in_place():
     assert names(f).count("copy") == 1  # the user's array, before the first step
 
 
+def test_what_a_loop_has_changed_in_place_is_changed_on_there():
+    """By a store that computes what it stores, and by another loop."""
+
+    def loop(x, factor):
+        step = lambda i, a: K.set_subtensor(a[i], factor * a[i + 1])  # noqa: E731
+        return K.scan(step, K.arange(8), x)[0][-1]
+
+    x = K.placeholder((9,), dtype="float64")
+    first = loop(K.exp(x), 2.0)
+    array = numbers(np.random.default_rng(8), (9,))
+    for out in (K.set_subtensor(first[1:3], K.exp(x[1:3])), loop(first, 3.0)):
+        f = check([x.node], [out.node], [array])
+        assert not {"copy", "set_slice"} & set(names(f))
+    shown = check([x.node], [first.node, loop(first, 3.0).node], [array])
+    assert "copy" in names(shown)  # a result shows what the second loop begins with
+
+
 def test_two_arrays_of_a_stencil_are_written_where_they_lie():
     def mean(a):
         return (a[:-2] + a[1:-1] + a[2:]) / 3
