@@ -15,6 +15,7 @@ from ..base.errors import NotSupported
 from ..base.native import runtime
 from ..graph.walk import toposort
 from ..numpy.value import ArrayValue
+from ..ops.ragged import unmasked
 from ..runtime.function import make_function
 from . import namespace
 from .maybe import MaybeNumber
@@ -279,6 +280,10 @@ class Traced:
         if self.mutated and any(numbers for x in outs if isinstance(x, ArrayValue)
                                 for _, numbers in self.lenses(x)):  # fmt: skip
             raise NotSupported("a result that is a view at a place that data decides")
+        if tree.jitted.may_leave() and unmasked(self.nodes) is not None:
+            raise NotSupported(
+                "a store in a slice whose length each turn of a loop decides has no form in C"
+            )
         if self.nodes:
             self.compiled, self.used = compile_nodes(tree, self.nodes)
         else:

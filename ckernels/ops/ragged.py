@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..base import dtypes
 from ..graph.node import Node, make
 from ..graph.shapes import axis_of
-from ..graph.walk import toposort_cut
+from ..graph.walk import toposort, toposort_cut
 from .base import cast, expand, scalar
 from .elementwise import (
     add,
@@ -75,6 +75,23 @@ def masked(outputs, inputs):
         return Masked(order, cut).outputs(outputs)
     except Refused:
         return outputs
+
+
+def unmasked(nodes, step=False):
+    """A store in a slice whose length a step of a scan under `nodes` decides, for which no mask
+    stands; else None. NumPy runs such steps, op by op."""
+    for node in toposort(nodes):
+        if node.op.name == "scan":
+            found = unmasked(node.attrs["body"].outputs, True)
+            if found is not None:
+                return found
+        if step and node.op.name == "dynamic_write":
+            bounds = node.inputs[2:]
+            for low, high, *_ in node.attrs["template"]:
+                ends = [bounds[b[1]] if isinstance(b, tuple) else b for b in (low, high)]
+                if any(isinstance(b, Node) for b in ends) and distance(*ends) is None:
+                    return node
+    return None
 
 
 class Masked:

@@ -148,3 +148,52 @@ def test_gradients_of_what_is_refused_for_all_sizes():
     slope = ck.jit.grad(lambda x: (places(x) ** 2).sum())
     for (x,) in sizes(12, 30):
         same(2 * np.fft.fftfreq(x.size) ** 2 * x, slope(x))
+
+
+# ---- slices whose length each turn decides ----
+
+
+def shrinking(x):
+    value = x.copy()
+    for i in range(len(x) - 1, 0, -1):
+        value[:i] = np.maximum(value[:i], 0.5 * (value[1 : i + 1] + value[:i]))
+    return value[0]
+
+
+def test_a_loop_of_stores_in_slices_that_no_mask_stands_for_is_numpys():
+    x = np.random.default_rng(1).normal(size=300)
+    f = ck.jit(shrinking)
+    with pytest.warns(CKernelsWarning, match="length each turn of a loop decides"):
+        assert f(x) == shrinking(x)
+    assert f.report()["traces"] == 0
+    np.testing.assert_allclose(ck.jit(shrinking, strict=True)(x), shrinking(x), rtol=1e-12)
+
+
+def partial_sums(x):
+    total = 0.0
+    for i in range(len(x)):
+        total = total + x[:i].sum() * x[i]
+    return total
+
+
+def windows(x):
+    total = 0.0
+    for i in range(len(x) - 3):
+        total = total + x[i : i + 3].max()
+    return total
+
+
+@pytest.mark.parametrize("function", [partial_sums, windows])
+def test_loops_over_slices_that_have_masks_are_traced(function):
+    x = np.random.default_rng(1).normal(size=300)
+    f = ck.jit(function)
+    np.testing.assert_allclose(f(x), function(x), rtol=1e-12)
+    assert f.report()["traces"] == 1 and not f.report()["numpy"]
+
+
+def test_a_gradient_of_such_a_loop_is_traced():
+    x, h = np.random.default_rng(1).normal(size=12), 1e-6
+    slope = ck.jit.grad(lambda x: shrinking(x) * 1.0)(x)
+    way = np.random.default_rng(2).normal(size=12)
+    want = (shrinking(x + h * way) - shrinking(x - h * way)) / (2 * h)
+    np.testing.assert_allclose(slope @ way, want, rtol=1e-6)
