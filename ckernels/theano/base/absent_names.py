@@ -35,8 +35,8 @@ NAMES = {
         local_useless ops_with_inner_function orig_function rebuild_collect_shared
         register_checker sandbox std_fgraph view_tree_set""",
     "gradient.builders": """
-        Variable gof inline_ofg_expansion io_connection_pattern ops_with_inner_function optdb
-        orig_function rebuild_collect_shared""",
+        Variable gof inline_ofg_expansion ops_with_inner_function optdb orig_function
+        rebuild_collect_shared""",
     "compile.function": """
         compat orig_function """,
     "compile.io": """
