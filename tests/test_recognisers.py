@@ -48,7 +48,7 @@ NEAR = {
     "schedule/policy.py": ("schedule/test_fuse.py",
                            "test_a_group_too_wide_for_the_prefetchers_is_cut",
                            "test_dear_broadcast_producers_are_computed_once"),
-    "schedule/siblings.py": ("schedule/test_siblings.py",
+    "schedule/horizontal.py": ("schedule/test_horizontal.py",
                              "test_what_is_shared_straight_and_turned"),
     "schedule/units.py": ("schedule/test_fuse_partition.py", "test_below_knows_what_reaches_what"),
     "codegen/forms/contraction.py": ("codegen/forms/test_contraction.py", "test_near_misses"),

@@ -10,7 +10,7 @@ import pytest
 
 import ckernels as K
 from build_tools import stubs
-from ckernels.runtime.shared import PUBLIC
+from ckernels.runtime.common import PUBLIC
 from ckernels.typing import Function
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..base import locks
 from ..base.config import config
 from ..base.errors import CompileError, CompilerMissing
-from . import cache, cpu, loader, neighbours, prebuilt, process, toolchain
+from . import cache, claims, cpu, loader, prebuilt, process, toolchain
 from .entry import keys_of, unseal
 from .progress import Phases, Progress
 from .toolchain import own_flags
@@ -206,7 +206,7 @@ def _provide(missing, tools):
     todo = {key: source for key, source in todo.items() if key not in _loaded}
     if not todo:
         return 0
-    others = _others or neighbours.Neighbours(store, [key for key in there if key in todo])
+    others = _others or claims.KernelClaims(store, [key for key in there if key in todo])
     try:
         for _ in range(ROUNDS):
             mine = others.claim(list(todo))
@@ -492,7 +492,7 @@ def _after_fork():
     """A child has the loaded kernels, but no thread that would finish those under way."""
     _building.clear()
     process.forget()
-    neighbours.after_fork()
+    claims.after_fork()
 
 
 if hasattr(os, "register_at_fork"):

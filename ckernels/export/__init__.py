@@ -140,7 +140,7 @@ def export(
 
         files.update(runtime_files(made.library))
     if target == "shared":
-        from .shared import compile_library, loader  # start-up
+        from .library import compile_library, loader  # start-up
 
         files[f"{prefix}.py"] = loader(made)
     for name, text in files.items():

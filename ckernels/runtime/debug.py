@@ -17,8 +17,8 @@ from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort
 from ..ops import reference
 from ..ops.scan import in_step, is_scan, walk
+from .common import FunctionBase, apply_updates, finish, updating
 from .compare import Opinions, evaluated, widened
-from .shared import Shared, apply_updates, finish, updating
 from .state import snapshot
 
 PYTHON_NAMES = {"placeholder": "the input", "variable": "the variable", "constant": "a constant"}
@@ -36,7 +36,7 @@ def parts(node, value):
     return list(zip([d for d, _ in node.outs], value)) if node.outs else [(node.dtype, value)]
 
 
-class Guarded(Shared):
+class Guarded(FunctionBase):
     """Computes outputs and new values without updating, has them checked, then updates.
 
     The variables are read once per call and handed over as inputs, so that all computations of one

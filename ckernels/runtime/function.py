@@ -36,9 +36,9 @@ from ..plan.agreement import check_records
 from ..plan.concrete import DataDecides
 from . import choice
 from .arguments import Arguments
-from .decided import data_decides
+from .common import FunctionBase, apply_updates, finish, pickled, updating
+from .data_dependent import data_decides
 from .program import Program, bind_reference, show_assumption
-from .shared import Shared, apply_updates, finish, pickled, updating
 from .state import snapshot
 
 if runtime is not None:
@@ -218,7 +218,7 @@ class Spec(Arguments):
         without sizes computed from data inside of their steps."""
         if not self.scans:
             return self
-        from .decided import count_steps, sizes_outside  # start-up
+        from .data_dependent import count_steps, sizes_outside  # start-up
 
         return self.of_roots(sizes_outside(count_steps(self.roots())))
 
@@ -260,7 +260,7 @@ class Spec(Arguments):
     # ---- copies -------------------------------------------------------------------------------
 
     def copy(self, swap=None, delete_updates=False, name=None):
-        """The callable of this graph with variables swapped: see `Shared.copy`."""
+        """The callable of this graph with variables swapped: see `FunctionBase.copy`."""
         replace = {}
         for old, new in given.items(swap, "swap of copy, {variable: another},"):
             old, new = getattr(old, "node", old), getattr(new, "node", new)
@@ -297,7 +297,7 @@ if runtime is not None:
     copyreg.pickle(runtime.Function, pickled)
 
 
-class CompiledFunction(Shared):
+class CompiledFunction(FunctionBase):
     """Owns the Program; `fast` is the C callable handed to the user."""
 
     def __init__(self, spec):
@@ -447,7 +447,7 @@ class CompiledFunction(Shared):
         data = self._fast().profile_data()
         return table(self.program, data, self.name or "function", self.spec.profile)
 
-    profile_table.__doc__ = Shared.profile_table.__doc__
+    profile_table.__doc__ = FunctionBase.profile_table.__doc__
 
     def timeline(self):
         from .timeline import timeline  # start-up
@@ -457,7 +457,7 @@ class CompiledFunction(Shared):
         data = self._fast().span_data()
         return timeline(self.program, data, self.name or "function", self.spec.profile)
 
-    timeline.__doc__ = Shared.timeline.__doc__
+    timeline.__doc__ = FunctionBase.timeline.__doc__
 
     def assumptions(self):
         """What the plan of the last call assumes of the sizes of the inputs: a list of lines.
@@ -480,7 +480,7 @@ class CompiledFunction(Shared):
         return [f"{k}: {'  ' * s.depth}{s.name}" for k, s in enumerate(self.program.instructions)]
 
 
-class ReferenceFunction(Shared):
+class ReferenceFunction(FunctionBase):
     """Runs the graph in NumPy. Slow and right; needs no compiler."""
 
     def __init__(self, spec):

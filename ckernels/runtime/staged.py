@@ -16,9 +16,9 @@ from ..graph.walk import leaves, rebuild, toposort
 from ..ops import reference
 from ..plan.concrete import concretise
 from ..plan.template import ints
-from .decided import Origins
+from .common import FunctionBase, updating
+from .data_dependent import Origins
 from .program import Program
-from .shared import Shared, updating
 from .state import snapshot
 from .steady import held, value_of
 
@@ -26,7 +26,7 @@ KEPT = 64  # shapes of one cut's results that are remembered,
 CLASSES = 32  # and classes of them
 
 
-class StagedFunction(Shared):
+class StagedFunction(FunctionBase):
     """Compiled pieces with NumPy between them, cut where data decides a shape.
 
     Each cut node is computed by its oracle from values of the piece before, all of them whose

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from ..base.native import runtime
 from ..graph.node import placeholder
 from ..graph.walk import rebuild
-from .shared import Shared, apply_updates
+from .common import FunctionBase, apply_updates
 from .state import snapshot
 
 
-class SteadyFunction(Shared):
+class SteadyFunction(FunctionBase):
     """Computes what its spec asks for from the variables as they are when a call begins."""
 
     def __init__(self, spec):

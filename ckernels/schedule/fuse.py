@@ -9,9 +9,9 @@ from ..graph.walk import consumers, toposort
 from .alike import share
 from .gathers import is_gather
 from .group import AXIS_VIEWS, GENERATORS, Group
+from .horizontal import Horizontal
 from .legal import APART, RESHAPED, TAKEN, Join, fusible, in_the_way
 from .policy import is_read_by_loops, worth_repeating
-from .siblings import Siblings
 from .units import Units
 
 __all__ = ["Schedule", "fuse", "fusible"]
@@ -92,13 +92,13 @@ class _Fuser:
                 self.units.settle(node)
             elif node.op.name not in AXIS_VIEWS:
                 self.units.add_single(node)
-        siblings = Siblings(self.units, self.groups, self.order)
-        groups = siblings.join()
+        horizontal = Horizontal(self.units, self.groups, self.order)
+        groups = horizontal.join()
         rank = {n.uid: i for i, n in enumerate(self.order)}
         for group in groups:
             group.nodes.sort(key=lambda n: rank[n.uid])
         share(groups, self.apart)
-        return Schedule(self.order, self.home, self.missed, self.units.earlier, siblings.apart)
+        return Schedule(self.order, self.home, self.missed, self.units.earlier, horizontal.apart)
 
     def place(self, node):
         """Put a node into groups that read it, or into one of its own."""

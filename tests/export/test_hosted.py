@@ -8,7 +8,7 @@ import pytest
 
 import ckernels as K
 from ckernels.export.hosted import FLAGS
-from ckernels.export.shared import flags
+from ckernels.export.library import flags
 
 from .build import GCC, run
 from .programs import PROGRAMS, numbers, weight

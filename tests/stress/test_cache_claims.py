@@ -13,7 +13,7 @@ import pytest
 
 from ckernels import compiler
 from ckernels.base.config import config
-from ckernels.compiler import cache, neighbours, process
+from ckernels.compiler import cache, claims, process
 
 from .harness import Child, check, needs_compiler, needs_fork, run
 
@@ -31,12 +31,12 @@ def store(tmp_path):
 def asked(request, monkeypatch):
     """Linux and macOS tell who holds a lock; elsewhere a lock is tried."""
     if request.param == "whether it is held":
-        monkeypatch.setattr(neighbours, "ASKED", None)
+        monkeypatch.setattr(claims, "ASKED", None)
 
 
 def hold(key, path):
     """Claim a kernel, say so, and never build it."""
-    assert neighbours.Neighbours(cache.current(), [key]).claim([key]) == [key]
+    assert claims.KernelClaims(cache.current(), [key]).claim([key]) == [key]
     open(path, "w").close()
     time.sleep(100)
 
@@ -53,7 +53,7 @@ def holder(store, tmp_path):
 
 
 def test_what_another_process_builds_is_waited_for(store, holder, asked):
-    ours = neighbours.Neighbours(store, [ONE, TWO])
+    ours = claims.KernelClaims(store, [ONE, TWO])
     assert ours.claim([ONE, TWO]) == [TWO]
     waiter = threading.Thread(target=ours.wait, args=([ONE],))
     waiter.start()
@@ -79,8 +79,8 @@ STOPS = pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="the sy
 )
 def test_a_process_that_does_not_go_on_holds_nobody_up(store, holder, number, told, monkeypatch):
     if not told:
-        monkeypatch.setattr(neighbours, "ASKED", None)
-    ours = neighbours.Neighbours(store, [ONE])
+        monkeypatch.setattr(claims, "ASKED", None)
+    ours = claims.KernelClaims(store, [ONE])
     assert ours.claim([ONE]) == []
     holder.signal(number)
     ours.wait([ONE])
@@ -90,18 +90,18 @@ def test_a_process_that_does_not_go_on_holds_nobody_up(store, holder, number, to
 
 def test_patience_ends(store, holder, asked):
     with config.change({"cache.patience": 0.1}):
-        ours = neighbours.Neighbours(store, [ONE])
+        ours = claims.KernelClaims(store, [ONE])
         assert ours.claim([ONE]) == []
         ours.wait([ONE])
         assert time.monotonic() >= ours.until and ours.claim([ONE]) == [ONE]
         ours.close()
     with config.change({"cache.patience": 0.0}):
-        assert neighbours.Neighbours(store, [ONE]).claim([ONE]) == [ONE]
+        assert claims.KernelClaims(store, [ONE]).claim([ONE]) == [ONE]
 
 
 def test_one_build_of_a_process_lets_go_of_its_own_claims_alone(store):
     """The system drops all locks of a process on a file when it closes the file anywhere."""
-    first, second = (neighbours.Neighbours(store, [key]) for key in (ONE, TWO))
+    first, second = (claims.KernelClaims(store, [key]) for key in (ONE, TWO))
     assert first.claim([ONE]) == [ONE] and second.claim([TWO]) == [TWO]
     second.close()
     flags = {"compiledir": store.directory}
@@ -111,14 +111,14 @@ def test_one_build_of_a_process_lets_go_of_its_own_claims_alone(store):
 
 
 def _claimed(keys):
-    return neighbours.Neighbours(cache.current(), keys).claim(keys)
+    return claims.KernelClaims(cache.current(), keys).claim(keys)
 
 
 def test_a_kernel_that_appears_while_it_is_claimed_is_read(store):
-    ours = neighbours.Neighbours(store, [ONE])
+    ours = claims.KernelClaims(store, [ONE])
     store.put(b"a kernel", [ONE], {ONE: {}})
     assert ours.claim([ONE]) == []
-    unfit = neighbours.Neighbours(store, [ONE])  # it was there, and could not be read
+    unfit = claims.KernelClaims(store, [ONE])  # it was there, and could not be read
     assert unfit.claim([ONE]) == [ONE]
     for build in (ours, unfit):
         build.close()
@@ -131,7 +131,7 @@ def test_without_locks_everyone_builds(store, monkeypatch, number):
 
     monkeypatch.setattr(fcntl, "lockf", refuse)
     monkeypatch.setattr(fcntl, "fcntl", refuse)
-    ours = neighbours.Neighbours(store, [ONE])
+    ours = claims.KernelClaims(store, [ONE])
     assert ours.claim([ONE]) == [ONE]
     ours.done([ONE])
     ours.close()

@@ -169,7 +169,7 @@ def test_only_claims_are_locked():
     target; and `lock` of Theano's compilelock holds a program's own folder for that program.
     """
     for path in sorted((ROOT / "ckernels").rglob("*.py")):
-        bridge, claims = "bridges" in path.parts, path.name == "neighbours.py"
+        bridge, claims = "bridges" in path.parts, path.name == "claims.py"
         locks = {"msvcrt", "filelock"} | (set() if bridge or claims else {"fcntl"})
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, (ast.Import, ast.ImportFrom)):

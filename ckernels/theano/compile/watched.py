@@ -12,8 +12,8 @@ from ...base.errors import with_line
 from ...graph.node import item
 from ...graph.walk import toposort
 from ...ops.reference import apply_oracle, evaluate
+from ...runtime.common import FunctionBase, apply_updates, finish, updating
 from ...runtime.debug import Guarded, span, title
-from ...runtime.shared import Shared, apply_updates, finish, updating
 from ...runtime.state import snapshot
 from ..base.config import config
 from ..base.exceptions import NanGuardError
@@ -110,7 +110,7 @@ class Thunk:
         return tuple(values) if self.node.outs is not None else values[0]
 
 
-class Monitored(Shared):
+class Monitored(FunctionBase):
     """The function in NumPy, node by node, with pre_func and post_func of its mode around each."""
 
     def __init__(self, spec, mode):

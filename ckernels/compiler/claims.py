@@ -33,7 +33,7 @@ _lock = locks.lock()
 _open = {}  # path of a file of claims -> [descriptor, builds of this process that use it]
 
 
-class Neighbours:
+class KernelClaims:
     """The other processes, for one build; see `compiler.register_others` for the methods."""
 
     def __init__(self, store, keys):

@@ -20,7 +20,7 @@ PUBLIC = (  # what users have; the rest is the engine's
 )  # fmt: skip
 
 
-class Shared:
+class FunctionBase:
     """What users may ask of any function, whichever way it runs."""
 
     def __init__(self, spec):

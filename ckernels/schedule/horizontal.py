@@ -1,4 +1,4 @@
-"""Loops side by side: groups that read the same large tensor, or one of which makes it, become one.
+"""Horizontal fusion: loops that read one large tensor, or one of which makes it, become one.
 
 Each pair is asked about once per tensor, near ones first; of a tensor that very many loops read
 (the input of a sum of a thousand sines) each loop gives up after NEAR others in vain, so that the
@@ -13,7 +13,7 @@ OF_NODES = ("nodes", "maps", "reads", "wants", "varying", "held", "cost", "depth
 LOOK = 64  # units between two loops that are looked at for what to cut
 
 
-class Siblings:
+class Horizontal:
     """Joins `groups` where that is possible and keeps `units` up to date."""
 
     def __init__(self, units, groups, order):
