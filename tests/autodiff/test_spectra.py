@@ -192,3 +192,33 @@ def test_second_derivatives_at_equal_values_are_nan_and_not_wrong():
     assert np.isnan(second).any()
     first, second = f(np.diag([1.0, 2.0]))
     assert np.isfinite(second).all()
+
+
+@pytest.mark.parametrize("which", ["left", "right", "values"])
+@pytest.mark.parametrize("shape", [(4, 3), (3, 4), (3, 3)])
+def test_costs_of_one_factor_alone(shape, which):
+    """Of sum_k k u_k u_k' (or of v, or of the values): what else svd gives has no cotangent."""
+    k = min(shape)
+    s, weights = np.array([3.0, 2.0, 1.0]), np.array([1.0, 2.0, 3.0])
+    x = orthogonal(shape[0])[:, :k] * s @ orthogonal(shape[1])[:, :k].T
+    side = shape[0] if which == "left" else shape[1]
+    b = rng.normal(size=(side, side))
+
+    def cost(x):
+        u, values, vt = ops.svd(x, False)
+        if which == "values":
+            return ops.sum(ops.mul(ops.exp(values), weights))
+        rows = ops.transpose(u) if which == "left" else vt
+        scaled = ops.mul(rows, weights.reshape(-1, 1))
+        return ops.sum(ops.mul(ops.matmul(ops.transpose(scaled), rows), b))
+
+    a = leaf(x.shape)
+    node, want, h = cost(a), np.zeros_like(x), 1e-4
+    for i in np.ndindex(*x.shape):
+        for j, weight in ((1, 45), (2, -9), (3, 1)):
+            for sign in (1, -1):
+                moved = x.copy()
+                moved[i] += sign * j * h
+                want[i] += sign * weight * evaluate([node], {a: moved})[0] / (60 * h)
+    (got,) = evaluate([reverse.grad(node, a)], {a: x})
+    np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-6)
