@@ -165,7 +165,7 @@ class Printer:
             self.let(**{f"e{name}": f"(int64_t){index}"})
         else:
             self.let(**{f"e{name}": f"{index} + ({index} < 0 ? {size} : 0)"})
-        self.let(**{name: f"(uint64_t)e{name} < (uint64_t){size} ? e{name} : 0"})
+        self.let(**{name: f"e{name} >= 0 && e{name} < {size} ? e{name} : 0"})
 
     def var(self, **named):
         """Variables of type int64."""

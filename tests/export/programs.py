@@ -299,7 +299,10 @@ def draws():
 @program
 def indices():
     x, i = K.placeholder((6, 7), name="x"), K.placeholder((4,), dtype="int64", name="i")
+    w, j = K.placeholder((6, 80), name="w"), K.placeholder((3, 5), dtype="int32", name="j")
+    rows = K.gather(w, j)  # read by the loops that compute on them
     return {
+        "bags": K.function([w, j], [K.mean(rows, axis=1), K.tanh(rows)]),
         "f": K.function(
             [x, i],
             [
@@ -314,7 +317,7 @@ def indices():
                 x[::-1, ::2],
                 K.repeat_elements(x, 2, 1),
             ],
-        )
+        ),
     }, {}
 
 

@@ -82,35 +82,35 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         for (; q0 + 8 <= d[2]; q0 += 8) {
             const int64_t *const b0_0 = a0 + (q0 + 0) * d[4];
             const int64_t ek1_0_0 = b0_0[0] + (b0_0[0] < 0 ? size1_0 : 0);
-            const int64_t k1_0_0 = (uint64_t)ek1_0_0 < (uint64_t)size1_0 ? ek1_0_0 : 0;
+            const int64_t k1_0_0 = ek1_0_0 >= 0 && ek1_0_0 < size1_0 ? ek1_0_0 : 0;
             const float *const b1_0 = a1 + k1_0_0 * far1_0;
             const int64_t *const b0_1 = a0 + (q0 + 1) * d[4];
             const int64_t ek1_0_1 = b0_1[0] + (b0_1[0] < 0 ? size1_0 : 0);
-            const int64_t k1_0_1 = (uint64_t)ek1_0_1 < (uint64_t)size1_0 ? ek1_0_1 : 0;
+            const int64_t k1_0_1 = ek1_0_1 >= 0 && ek1_0_1 < size1_0 ? ek1_0_1 : 0;
             const float *const b1_1 = a1 + k1_0_1 * far1_0;
             const int64_t *const b0_2 = a0 + (q0 + 2) * d[4];
             const int64_t ek1_0_2 = b0_2[0] + (b0_2[0] < 0 ? size1_0 : 0);
-            const int64_t k1_0_2 = (uint64_t)ek1_0_2 < (uint64_t)size1_0 ? ek1_0_2 : 0;
+            const int64_t k1_0_2 = ek1_0_2 >= 0 && ek1_0_2 < size1_0 ? ek1_0_2 : 0;
             const float *const b1_2 = a1 + k1_0_2 * far1_0;
             const int64_t *const b0_3 = a0 + (q0 + 3) * d[4];
             const int64_t ek1_0_3 = b0_3[0] + (b0_3[0] < 0 ? size1_0 : 0);
-            const int64_t k1_0_3 = (uint64_t)ek1_0_3 < (uint64_t)size1_0 ? ek1_0_3 : 0;
+            const int64_t k1_0_3 = ek1_0_3 >= 0 && ek1_0_3 < size1_0 ? ek1_0_3 : 0;
             const float *const b1_3 = a1 + k1_0_3 * far1_0;
             const int64_t *const b0_4 = a0 + (q0 + 4) * d[4];
             const int64_t ek1_0_4 = b0_4[0] + (b0_4[0] < 0 ? size1_0 : 0);
-            const int64_t k1_0_4 = (uint64_t)ek1_0_4 < (uint64_t)size1_0 ? ek1_0_4 : 0;
+            const int64_t k1_0_4 = ek1_0_4 >= 0 && ek1_0_4 < size1_0 ? ek1_0_4 : 0;
             const float *const b1_4 = a1 + k1_0_4 * far1_0;
             const int64_t *const b0_5 = a0 + (q0 + 5) * d[4];
             const int64_t ek1_0_5 = b0_5[0] + (b0_5[0] < 0 ? size1_0 : 0);
-            const int64_t k1_0_5 = (uint64_t)ek1_0_5 < (uint64_t)size1_0 ? ek1_0_5 : 0;
+            const int64_t k1_0_5 = ek1_0_5 >= 0 && ek1_0_5 < size1_0 ? ek1_0_5 : 0;
             const float *const b1_5 = a1 + k1_0_5 * far1_0;
             const int64_t *const b0_6 = a0 + (q0 + 6) * d[4];
             const int64_t ek1_0_6 = b0_6[0] + (b0_6[0] < 0 ? size1_0 : 0);
-            const int64_t k1_0_6 = (uint64_t)ek1_0_6 < (uint64_t)size1_0 ? ek1_0_6 : 0;
+            const int64_t k1_0_6 = ek1_0_6 >= 0 && ek1_0_6 < size1_0 ? ek1_0_6 : 0;
             const float *const b1_6 = a1 + k1_0_6 * far1_0;
             const int64_t *const b0_7 = a0 + (q0 + 7) * d[4];
             const int64_t ek1_0_7 = b0_7[0] + (b0_7[0] < 0 ? size1_0 : 0);
-            const int64_t k1_0_7 = (uint64_t)ek1_0_7 < (uint64_t)size1_0 ? ek1_0_7 : 0;
+            const int64_t k1_0_7 = ek1_0_7 >= 0 && ek1_0_7 < size1_0 ? ek1_0_7 : 0;
             const float *const b1_7 = a1 + k1_0_7 * far1_0;
             #pragma GCC ivdep
             for (int64_t c = 0; c < w; c++) {
@@ -129,7 +129,7 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
             const int64_t q_0 = q0;
             const int64_t *const b0 = a0 + q_0 * d[4];
             const int64_t ek1_0 = b0[0] + (b0[0] < 0 ? size1_0 : 0);
-            const int64_t k1_0 = (uint64_t)ek1_0 < (uint64_t)size1_0 ? ek1_0 : 0;
+            const int64_t k1_0 = ek1_0 >= 0 && ek1_0 < size1_0 ? ek1_0 : 0;
             const float *const b1 = a1 + k1_0 * far1_0;
             #pragma GCC ivdep
             for (int64_t c = 0; c < w; c++) {

@@ -73,7 +73,7 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         const int64_t r0 = row;
         const int64_t *const a0 = x0 + r0 * d[2];
         const int64_t ek1_0 = a0[0] + (a0[0] < 0 ? size1_0 : 0);
-        const int64_t k1_0 = (uint64_t)ek1_0 < (uint64_t)size1_0 ? ek1_0 : 0;
+        const int64_t k1_0 = ek1_0 >= 0 && ek1_0 < size1_0 ? ek1_0 : 0;
         const float *const a1 = x1 + k1_0 * far1_0;
         float *const a2 = y2 + r0 * d[5];
         #pragma GCC ivdep
