@@ -315,7 +315,7 @@ def tests_of(path, wider=()):
     groups, seen = [], set()
     every = [[f for r in some for f in sorted([r] if r.suffix else r.rglob("test_*.py"))]
              for some in (rooms, [tests / w for w in wider])]  # fmt: skip
-    own = [f for f in every[0] if f.stem.startswith(f"test_{path.stem}")]
+    own = [f for f in every[0] if f"{f.stem}_".startswith(f"test_{path.stem}_")]
     for group in (own, *every):
         new = [f for f in group if not (f in seen or seen.add(f))]
         groups.append(new)

@@ -152,3 +152,29 @@ def test_what_rewrites_get_wrong_is_said():
         )
     with pytest.raises(ValueError, match="The name"):
         optdb.register("specialize", gof.SeqOptimizer(), 9)
+
+
+def test_groups_take_the_first_that_applies_or_all_in_turn():
+    """Of add -> mul and mul -> true_div: one step, or both of them at one node."""
+    first, second = OpSub(add, mul), OpSub(mul, true_div)
+    x, y = float64("x"), float64("y")
+    for group, want in (
+        (gof.opt.LocalOptGroup(first, second), "[mul(x, y)]"),
+        (gof.opt.LocalOptGroup([second, first]), "[mul(x, y)]"),
+        (gof.opt.LocalOptGroup(first, second, apply_all_opts=True), "[true_div(x, y)]"),
+        (gof.opt.LocalOptGroup(second, first, apply_all_opts=True), "[mul(x, y)]"),
+    ):
+        assert group.tracks() in ([add, mul], [mul, add])
+        graph = gof.FunctionGraph([x, y], [add(x, y)])
+        found = group.transform(graph.toposort()[0])
+        graph.replace_all(list(zip(graph.outputs, found)))
+        assert str(graph) == want
+    every = gof.local_optimizer(None)(lambda node: False)
+    assert gof.opt.LocalOptGroup(first, every).tracks() is None
+    assert str(first) == f"{add} -> {mul}" and str(OpRemove(add)) == f"{add}(x) -> x"
+    with pytest.raises(ValueError, match="2 inputs and 1 outputs"):
+        OpRemove(add).transform(add(x, y).owner)
+    with pytest.raises(ValueError, match="at least one op"):
+        gof.local_optimizer([])(lambda node: False)
+    with pytest.raises(TypeError, match="without get_nodes"):
+        PatternSub((add, "a", "b"), "a", tracks=[add])
