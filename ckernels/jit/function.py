@@ -6,6 +6,7 @@ A trace that fails changes nothing, so the function itself can always be called 
 gives the result, or the error, that NumPy gives.
 """
 
+import contextlib
 import functools
 import inspect
 import threading
@@ -14,7 +15,7 @@ import warnings
 
 import numpy as np
 
-from ..base import locks
+from ..base import given, locks
 from ..base.errors import ArgumentError, CKernelsError, CKernelsWarning, NotSupported
 from ..base.native import runtime
 from ..numpy.value import ArrayValue
@@ -46,9 +47,13 @@ class Jitted(Dispatch):
     """A NumPy function that is compiled for what it is called with. See `ckernels.jit.jit`."""
 
     def __init__(self, function, static=(), background=False, strict=False, check=None):
+        given.function(function, "what jit and its transforms take")
         functools.update_wrapper(self, function)  # first: it may bring a dict of its own
-        self.function, self.strict, self.check = function, strict, check
-        self.static, self.background = _names(static), background
+        if not hasattr(self, "__name__"):  # partial(f, 1), an object that can be called
+            self.__name__ = self.__qualname__ = type(function).__name__
+        self.function, self.strict = function, given.flag(strict, "strict")
+        self.check = given.word(check, (None, "nan"), "check")
+        self.static, self.background = _names(static), given.flag(background, "background")
         self.plans, self.pinned, self.noted = {}, set(), set()
         self.program, self.lock, self.counts = None, locks.rlock(), {}
         self.signature, self.threads = None, {}
@@ -188,7 +193,7 @@ class Jitted(Dispatch):
             copies = [x.copy() if isinstance(x, np.ndarray) else x for x in leaves]
 
             def work():
-                with self.lock:
+                with self.lock, contextlib.suppress(NotSupported):  # NumPy goes on answering
                     self.traced_plan(described, copies)
 
             thread = self.threads[key] = threading.Thread(target=work, daemon=True)
@@ -328,10 +333,10 @@ class Static:
 
 
 def _names(static):
-    static = (static,) if isinstance(static, (str, int)) else tuple(static)
+    static = [static] if isinstance(static, (str, int)) else given.sequence(static, "static")
     if not all(isinstance(s, (str, int)) for s in static):
         raise ArgumentError(f"static is names or positions of arguments, not {static!r}")
-    return static
+    return tuple(static)
 
 
 __all__ = ["Jitted"]

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..autodiff import batch as batching
 from ..autodiff import reverse
+from ..base import given
 from ..base.errors import ArgumentError, CKernelsError, DTypeError, NotSupported, ShapeError
 from ..graph.walk import rebuild
 from ..numpy.value import ArrayValue
@@ -73,10 +74,16 @@ class Transformed(Jitted):
 
 def numbered(argnums, count, name):
     """Positions of arguments as a tuple."""
-    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    places = argnums if np.iterable(argnums) else (argnums,)
+    places = [given.integer(p, f"a position in argnums of {name}") for p in places]
     if any(not -count <= p < count for p in places):
         raise ArgumentError(f"{name}: argnums is {argnums}, but the call has {count} arguments")
     return tuple(p % count for p in places)
+
+
+def node_of(trace, x):
+    """The node of a value, or of what is none: a number that the function returns as it is."""
+    return x.node if isinstance(x, PythonNumber) else trace.array(x).read()
 
 
 class Rerun:
@@ -85,8 +92,7 @@ class Rerun:
     def __init__(self, trace, function, args, kwargs, places, drop=None):
         self.trace, self.old = trace, []
         self.described = flatten(tuple(args[p] for p in places), is_any, self.old)
-        self.actual = [trace.array(x).read() if not isinstance(x, PythonNumber) else x.node
-                       for x in self.old]  # fmt: skip
+        self.actual = [node_of(trace, x) for x in self.old]
         self.new = [placeholder(n.dtype, n.shape if drop is None else drop(i, n))
                     for i, n in enumerate(self.actual)]  # fmt: skip
         values = [self.wrapped(x, n) for x, n in zip(self.old, self.new)]
@@ -120,7 +126,7 @@ class Rerun:
         if not isinstance(found, (ArrayValue, PythonNumber)):
             raise DTypeError(f"{name}: the function returns {type(found).__name__}, which does not "
                              "depend on its arguments as a float does")  # fmt: skip
-        node = found.node if isinstance(found, PythonNumber) else found.read()
+        node = node_of(self.trace, found)
         if node.ndim:
             raise ShapeError(f"{name}: the function has to return a scalar, not an array of shape "
                              f"{node.shape}; sum it, or take jacobian")  # fmt: skip
@@ -137,9 +143,7 @@ class Rerun:
         described = flatten(
             tree, lambda x: isinstance(x, (ArrayValue, PythonNumber)) or is_any(x), leaves
         )
-        nodes = [
-            x.node if isinstance(x, PythonNumber) else self.trace.array(x).read() for x in leaves
-        ]
+        nodes = [node_of(self.trace, x) for x in leaves]
         return put_together(described, iter(self.actualise(nodes)))
 
     def floats(self, name):
@@ -151,12 +155,12 @@ class Rerun:
     def tree(self, nodes, argnums):
         """Derivatives in the nesting of the arguments they are by."""
         found = put_together(self.described, iter(self.actualise(nodes)))
-        return found[0] if isinstance(argnums, int) else found
+        return found if np.iterable(argnums) else found[0]
 
     def slopes(self, argnums, has_aux):
         """The gradient of the one scalar that the function returns, alone or in front of more."""
         self.floats("grad")
-        cost = self.cost("grad", self.found[0] if has_aux else self.found)
+        cost = self.cost("grad", self.found[0] if given.flag(has_aux, "has_aux") else self.found)
         return self.tree(reverse.grad(cost, self.new, disconnected="zero"), argnums)
 
 
@@ -236,6 +240,8 @@ def grad(
     np.float64(12.0)
     """
 
+    has_aux = given.flag(has_aux, "has_aux")
+
     def apply(trace, f, args, kwargs):
         inside = Rerun(trace, f, args, kwargs, numbered(argnums, len(args), "grad"))
         slopes = inside.slopes(argnums, has_aux)
@@ -277,8 +283,9 @@ def jacobian(function: Callable, argnums: int | Sequence[int] = 0) -> Callable[.
         inside.floats("jacobian")
 
         def rows(x):
-            node = x.node if isinstance(x, PythonNumber) else x.read()
-            return inside.tree(reverse.jacobian(node, inside.new, disconnected="zero"), argnums)
+            return inside.tree(
+                reverse.jacobian(node_of(trace, x), inside.new, disconnected="zero"), argnums
+            )
 
         leaves = []
         described = flatten(inside.found, is_any, leaves)
@@ -345,6 +352,7 @@ def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> 
     >>> jvp(lambda x: x * x, (3.0,), (1.0,))
     (np.float64(9.0), np.float64(6.0))
     """
+    primals, tangents = (given.sequence(*x) for x in ((primals, "primals"), (tangents, "tangents")))
     return _pushed(function)(tuple(primals), tuple(tangents))
 
 
@@ -355,10 +363,10 @@ def _pushed(function):
         inside.floats("jvp")
         given = []
         flatten(tangents, is_any, given)
-        along = [x.node if isinstance(x, PythonNumber) else trace.array(x).read() for x in given]
+        along = [node_of(trace, x) for x in given]
         leaves = []
         described = flatten(inside.found, is_any, leaves)
-        nodes = [x.node if isinstance(x, PythonNumber) else x.read() for x in leaves]
+        nodes = [node_of(trace, x) for x in leaves]
         slopes = reverse.Rop(nodes, inside.new, along)
         return (inside.results(inside.found),
                 put_together(described, iter(inside.actualise(slopes))))  # fmt: skip
@@ -402,8 +410,8 @@ def vjp(function: Callable, *primals: Any) -> tuple[Any, Callable[[Any], tuple]]
         leaves, given = [], []
         flatten(inside.found, is_any, leaves)
         flatten(cotangent, is_any, given)
-        nodes = [x.node if isinstance(x, PythonNumber) else x.read() for x in leaves]
-        along = [x.node if isinstance(x, PythonNumber) else trace.array(x).read() for x in given]
+        nodes = [node_of(trace, x) for x in leaves]
+        along = [node_of(trace, x) for x in given]
         slopes = reverse.Lop(nodes, inside.new, along, disconnected="zero")
         return put_together(inside.described, iter(inside.actualise(slopes)))
 
@@ -444,8 +452,11 @@ def vmap(
     array([3., 4.])
     """
 
+    out_axes = given.integer(out_axes, "out_axes of vmap")
+
     def apply(trace, f, args, kwargs):
-        axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
+        axes = in_axes if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
+        axes = [a if a is None else given.integer(a, "an axis in in_axes of vmap") for a in axes]
         if len(axes) != len(args) or all(a is None for a in axes):
             raise ArgumentError(f"vmap: in_axes {in_axes} for {len(args)} arguments")
         places = tuple(i for i, a in enumerate(axes) if a is not None)
@@ -455,7 +466,7 @@ def vmap(
         inside = Rerun(trace, f, moved, kwargs, places, lambda i, n: n.shape[1:])
         leaves = []
         described = flatten(inside.found, is_any, leaves)
-        nodes = [x.node if isinstance(x, PythonNumber) else trace.array(x).read() for x in leaves]
+        nodes = [node_of(trace, x) for x in leaves]
         wide = batching.batched(nodes, dict(zip(inside.new, inside.actual)))
         values = [ArrayValue(trace, n, False, True) for n in wide]
         values = [np.moveaxis(v, 0, out_axes) if out_axes else v for v in values]

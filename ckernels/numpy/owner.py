@@ -129,9 +129,24 @@ class Owner:
             else:
                 found.append(int(k.__index__()))
         mask = found[0] if len(found) == 1 and not basic and found[0].dtype == "bool" else None
+        if mask is not None:
+            self.fits(mask, value.read())
         if Ellipsis in [f for f in found if f is Ellipsis] and basic:
             found = _without_ellipsis(found, value.ndim)
         return tuple(found), basic, mask
+
+    def fits(self, mask, node):
+        """IndexError, as NumPy's, where a mask has not the sizes of the first axes of `node`."""
+        if mask.ndim > node.ndim:
+            raise IndexError(f"too many indices: array is {node.ndim}-dimensional, but {mask.ndim} "
+                             "were indexed")  # fmt: skip
+        for axis, (a, b) in enumerate(zip(mask.shape, node.shape)):
+            if a != b and None not in (a, b):
+                raise IndexError(f"boolean index did not match indexed array along axis {axis}; "
+                                 f"size of axis is {b} but size of corresponding boolean axis is "
+                                 f"{a}")  # fmt: skip
+            if a != b and 1 in (a, b):  # which would be repeated
+                self.refuse("a mask that may have another size than what it masks")
 
     def place(self, node):
         """An index that is a node, as a key has it."""

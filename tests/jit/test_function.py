@@ -3,6 +3,7 @@ arguments; the traps of views, scalars, closures, sizes, masks and Python's own 
 
 import collections
 import dataclasses
+import functools
 import math
 import pickle
 import threading
@@ -661,3 +662,51 @@ def test_a_part_under_a_mask_keeps_its_dtype():
         jitted(x)
     np.testing.assert_array_equal(x, [0, 1, 3, 4])
     check(whole_numbers_under_a_mask, np.arange(4.0))
+
+
+class Scaled:
+    def __call__(self, x):
+        return x * 2
+
+
+@pytest.mark.parametrize(
+    "function",
+    [functools.partial(np.add, 1), Scaled(), functools.partial(lambda a, x: x[: int(a[0])], V)],
+)
+def test_what_has_no_name_can_be_called(function):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CKernelsWarning)
+        np.testing.assert_array_equal(ck.jit(function)(V), function(V))
+    assert ck.jit(function).__name__ in ("partial", "Scaled")
+
+
+def test_what_cannot_be_traced_in_the_background_is_numpys(monkeypatch):
+    problems = []
+    monkeypatch.setattr(threading, "excepthook", problems.append)
+    jitted = ck.jit(lambda x: x, background=True)
+    for _ in range(2):
+        assert jitted(np.array(["a"])) == ["a"]
+        jitted.wait()
+    assert not problems
+
+
+def added_under_a_mask(x, y):
+    y[x > 0] += 1
+    return y, y[x > 0].sum()
+
+
+def slopes_under_a_mask(x):
+    slopes = np.diff(x)
+    slopes[x > 0] = 2
+    return slopes
+
+
+@pytest.mark.parametrize("sizes", [(1, 2), (2, 1), (1, 12), (12, 1), (12, 11), (1, 0)])
+def test_a_mask_is_not_repeated(sizes):
+    x, y = (np.arange(1.0, n + 1) for n in sizes)
+    for function, args in ((added_under_a_mask, (x, y)), (slopes_under_a_mask, (np.ones(1),))):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CKernelsWarning)
+            with pytest.raises(IndexError, match="boolean index did not match"):
+                ck.jit(function)(*args)
+    check(added_under_a_mask, y, y)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ckernels as ck
-from ckernels.base.errors import ArgumentError, DTypeError, NotSupported, ShapeError
+from ckernels.base.errors import ArgumentError, DTypeError, NotSupported, ShapeError, UsageError
 from ckernels.jit import grad, hessian, jacobian, jit, jvp, value_and_grad, vjp, vmap
 
 RNG = np.random.default_rng(5)
@@ -194,3 +194,37 @@ def test_a_transform_under_jit_is_the_transform():
     value, gradient = strict(np.arange(5.0))
     assert value == 30
     np.testing.assert_allclose(gradient, 2 * np.arange(5.0))
+
+
+@pytest.mark.parametrize(
+    "call, problem, sentence",
+    [
+        (lambda: jit([1, 2]), UsageError, r"what jit and its transforms take must be a function"),
+        (lambda: hessian("f"), UsageError, "must be a function, not 'f'"),
+        (lambda: jit(np.sin, static=3.5), UsageError, "static must be a list, not 3.5"),
+        (lambda: jit(np.sin, strict=np.ones(2)), UsageError, "strict must be True or False"),
+        (lambda: jit(np.sin, background="x"), UsageError, "background must be True or False"),
+        (lambda: jit(np.sin, check=np.ones(2)), ArgumentError, "check is one of None, 'nan'"),
+        (lambda: grad(np.sum, "x")(S), UsageError, "argnums of grad must be an integer, not 'x'"),
+        (lambda: grad(np.sum, np.ones((2, 2)))(S), UsageError, "must be an integer, not array"),
+        (lambda: grad(np.sum, has_aux=S), UsageError, "has_aux must be True or False"),
+        (lambda: value_and_grad(np.sum, has_aux=S)(S), UsageError, "has_aux must be True or False"),
+        (lambda: jvp(np.sum, 3.0, (S,)), UsageError, "primals must be a list, not 3.0"),
+        (lambda: vmap(np.sum, "x")(S), UsageError, "in_axes of vmap must be an integer, not 'x'"),
+        (lambda: vmap(np.sum, out_axes=S), UsageError, "out_axes of vmap must be an integer"),
+    ],
+)
+def test_odd_arguments_of_transforms(call, problem, sentence):
+    with pytest.raises(problem, match=sentence):
+        call()
+
+
+def test_numbers_that_a_function_returns_as_they_are():
+    np.testing.assert_array_equal(jacobian(lambda x: 3.0)(S), np.zeros(4))
+    value, slope = jvp(lambda x: 3.0, (S,), (S,))
+    assert (value, slope) == (3.0, 0.0)
+    np.testing.assert_array_equal(vjp(lambda x: 3.0, S)[1](1.0)[0], np.zeros(4))
+    with pytest.raises(DTypeError, match="needs a float"):
+        jacobian(lambda x: (x.sum(), 2))(S)
+    np.testing.assert_array_equal(vmap(lambda a, b: a + b, [0, None])(S, 2.0), S + 2)
+    assert value_and_grad(np.sum, np.int64(0))(S)[1].shape == S.shape

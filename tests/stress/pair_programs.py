@@ -465,6 +465,127 @@ def arrays(d):
     return [np.asarray(y), np.asarray(y + y)]
 
 
+def means(x):
+    n = len(x)
+    out = np.zeros(n)
+    out[1:-1] = (x[:-2] + x[2:]) / 2
+    return out * np.arange(n), np.linspace(0, 1, n) + x, x[: n // 2].sum()
+
+
+def halved(x):
+    n = len(x)
+    half = n // 2
+    even = x[: 2 * half].reshape(half, 2)
+    return even.sum(1), np.ones((n, 2)) * x[:, None], n if n > 9 else -n
+
+
+def stepped(x):
+    total = 0.0
+    for i in range(1, len(x)):
+        if x[i] < x[i - 1]:
+            total += x[i]
+        elif total > 40:
+            break
+    return total, np.full(len(x), total)
+
+
+@family
+def open_sizes(d):
+    """Of sizes on both sides of 8, in one process: what is known, and what is left open."""
+    f, dtype = K.jit(d.pick(means, halved, stepped)), d.pick("float64", "float32")
+    sizes = d.pick([4, 30, 9], [9, 4, 30], [30, 31], [8, 9, 8])
+    return [x for n in sizes for x in f(d.laid(d.values(n, dtype)))]
+
+
+def orbit(z, c, steps):
+    for _ in range(steps):
+        z = z * z * 0.5 + c
+    return z, np.abs(z)
+
+
+def whirl(z, c, steps):
+    total = c[0]
+    for i in range(steps):
+        z[i % len(z)] += total * 0.25
+        total = np.conj(total) + z[0]
+    return z, total
+
+
+def settled(z, c, steps):
+    first = z[0]
+    for _ in range(steps):
+        first = (first + c[0]) / (1 + np.abs(first))
+        if np.abs(first) < 0.2:
+            break
+    return z * first, first
+
+
+@family
+def complex_loops(d):
+    dtype = d.pick("complex128", "complex64")
+    f, n = K.jit(d.pick(orbit, whirl, settled)), d.pick(5, 40)
+    z, c = d.values(n, dtype, 0.3), d.values(n, d.pick(dtype, "float64"), 0.3)
+    return [x for steps in d.pick([3, 70], [70]) for x in f(d.laid(z.copy()), c, steps)]
+
+
+@family
+def bundles(d):
+    """Sums of whole rows, down long and short rows, beside one another."""
+    shape = d.pick((3000, 3), (3000, 8), (40, 700), (7, 5, 300), (200, 5, 4))
+    x = d.tensor(*shape, scale=0.5)
+    axis = d.pick(0, -1, (0, 1))
+    up = K.max(x, axis, keepdims=True)
+    e = K.exp(x - up)
+    y = d.pick(
+        lambda: e / K.sum(e, axis, keepdims=True), lambda: K.log(K.sum(e, axis)),
+        lambda: K.softmax(x) * K.sum(x, axis, keepdims=True), lambda: K.logsumexp(x, axis),
+        lambda: (x - K.mean(x, axis, keepdims=True)) / K.std(x, axis, keepdims=True),
+        lambda: [K.sum(K.square(x), axis), K.max(x, axis)], lambda: K.argmax(x, d.pick(0, -1)),
+    )()  # fmt: skip
+    y = y if isinstance(y, list) else [y]
+    return d.run([*y, *(K.gradients(K.sum(K.sin(y[0])), [x]) if d.pick(0, 1) else ())])
+
+
+@family
+def shared_sizes(d):
+    """Variables that get other sizes, under one function with a vector of free values."""
+    n, dtype = d.pick(3, 12), d.pick("float64", "float32")
+    data, at = (
+        K.shared(x, shape=(None,))
+        for x in (d.values(n, dtype, 0.3), np.arange(n, dtype="int64") % 3)
+    )
+    free = d.tensor(5, dtype="float64")
+    scale, rest = K.exp(free[0]), free[1:]
+    mean = K.gather(rest, at)
+    cost = K.sum(d.pick(K.square, K.abs, K.softplus)((data - mean) / scale)) + n * free[0]
+    f = K.function(d.inputs, [cost, *K.gradients(cost, [free])], on_unused_input="ignore")
+    found = f(*d.arrays)
+    for size in d.pick([2, 20], [20, 2], [n, n + 1]):
+        K.set_value(data, d.values(size, dtype, 0.3))
+        K.set_value(at, np.arange(size) % 4)
+        found += f(*d.arrays)
+    return found
+
+
+@family
+def over_rows(d):
+    x, k = d.tensor(d.pick(3, 9), dtype=d.pick("float32", "float64")), K.placeholder((), "int64")
+    w = d.weights(d.pick(1, 2))
+    y = d.pick(
+        lambda: K.sum(x) * K.cast(k, x.dtype), lambda: K.cumsum(x) + w[0],
+        lambda: x * K.cast(k + 1, x.dtype),
+        lambda: K.softmax(x * w[0]), lambda: [K.max(x), K.roll(x, 1, 0)],
+    )()  # fmt: skip
+    changes = d.pick([], [(w, w * d.pick(0.5, 2))])
+    f = K.function([x, k], y, updates=changes, on_unused_input="ignore")
+    rows = [(d.values(len(d.arrays[0]), d.arrays[0].dtype), i % 2) for i in range(d.pick(1, 5))]
+    found = f.over(rows, last=d.pick(False, True))
+    flat = [found]
+    while any(isinstance(x, (list, tuple)) for x in flat):
+        flat = [z for x in flat for z in (x if isinstance(x, (list, tuple)) else [x])]
+    return [*flat, K.get_value(w)]
+
+
 # ---- running them in processes of their own ----------------------------------------------------
 
 

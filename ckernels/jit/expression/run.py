@@ -8,12 +8,15 @@ not fit is another looked up or compiled. An Evaluator holds what was met under 
 import sys
 import threading
 import weakref
+from collections.abc import Mapping
 from operator import itemgetter
 
 import numpy as np
 
 from ...autodiff import reverse
 from ...base.errors import ArgumentError, NotSupported, UsageError
+from ...base.given import flag, sequence
+from ...base.given import text as a_string
 from ...base.native import runtime
 from ...graph.node import Node, placeholder
 from ...numpy.promote import supported
@@ -121,15 +124,17 @@ class Evaluator:
     def given_out(self, result, out, order, casting):
         """`result` as the caller wants it: written to `out`, or in an order."""
         if out is not None:
+            if not isinstance(out, np.ndarray):
+                raise UsageError(f"out must be an array of NumPy, not {type(out).__name__}")
             np.copyto(out, result, casting=casting)
             return out
-        if order != "K":
+        if a_string(order, "order") != "K":
             result = np.asarray(result, order=order)
         return result[()] if self.meaning.scalars and result.ndim == 0 else result
 
     def remember(self, found, out=None, order="K", casting="same_kind"):
         """Note what `re_evaluate` of this thread repeats."""
-        kept = None if out is None else weakref.ref(out)
+        kept = weakref.ref(out) if isinstance(out, np.ndarray) else None
         self.thread.last = found, kept, order, casting
 
     def again(self, local_dict, global_dict, depth):
@@ -167,12 +172,19 @@ def strict(keys):
 def values_of(names, local_dict, global_dict, depth):
     """The values of names, from the dicts or from the frame `depth` levels up."""
     frame = sys._getframe(depth)
-    given = frame.f_locals if local_dict is None else local_dict
-    further = frame.f_globals if global_dict is None else global_dict
-    values = [given[n] if n in given else found_in(further, n) for n in names]
+    near = frame.f_locals if local_dict is None else _mapping(local_dict, "local_dict")
+    further = frame.f_globals if global_dict is None else _mapping(global_dict, "global_dict")
+    values = [near[n] if n in near else found_in(further, n) for n in names]
     if local_dict is None and COPIED and frame.f_code.co_flags & OPTIMIZED:
-        given.clear()
+        near.clear()
     return values
+
+
+def _mapping(x, what):
+    """`x`, where names can be looked up."""
+    if not isinstance(x, Mapping):
+        raise UsageError(f"{what} must be a dict, not {type(x).__name__}")
+    return x
 
 
 def fetched(found, depth):
@@ -196,6 +208,7 @@ def found_in(values, name):
         raise KeyError(f"the expression needs {name!r}, which is no variable here") from None
 
 
+AS_IT_LIES = "K"  # the same object as the literal of a program
 _numpy = Evaluator(NUMPY_MEANING)
 _known, _thread = _numpy.known, _numpy.thread  # looked up here by each call
 
@@ -238,8 +251,11 @@ def evaluate(
     >>> ck.evaluate("b / 3").dtype, ck.evaluate("sum(a ** 2) / 2")
     (dtype('float32'), np.float64(2.5))
     """
-    found = _known.get(ex)
-    if found is not None and out is None and order == "K" and found.last is not None:
+    try:
+        found = _known.get(ex)
+    except TypeError:
+        found = None
+    if found is not None and out is None and order is AS_IT_LIES and found.last is not None:
         try:
             if local_dict is None:
                 values = fetched(found, _frame_depth + 1)
@@ -248,12 +264,12 @@ def evaluate(
             result = found.last(values) if found.one else found.last(*values)
             _thread.last = found
             return result if result.ndim else result[()]
-        except (KeyError, Misfit):
+        except (KeyError, Misfit, TypeError, IndexError):
             pass
     found = _numpy.expression(ex)
     values = values_of(found.names, local_dict, global_dict, _frame_depth + 1)
     _numpy.remember(found, out, order, casting)
-    if disable_cache:
+    if flag(disable_cache, "disable_cache"):
         _known.pop(ex, None)
     return _numpy.run(found, values, out, order, casting)
 
@@ -293,9 +309,11 @@ def evaluate_grad(ex, wrt, local_dict=None, global_dict=None, value=False, _fram
     (array([1., 8.]), [array([ 3., 12.])])
     """
     found = _numpy.expression(ex)
+    value = flag(value, "value")
+    names = [a_string(n, "a name in wrt") for n in sequence(wrt, "wrt")]
+    names = [wrt] if isinstance(wrt, str) else names
     values = values_of(found.names, local_dict, global_dict, _frame_depth + 1)
     arguments = [_numpy.meaning.argument(v) for v in values]
-    names = [wrt] if isinstance(wrt, str) else list(wrt)
     keys = tuple([key for key, _ in arguments])
     function = found.functions.get((keys, *names))
     if function is None:

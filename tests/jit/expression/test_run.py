@@ -256,3 +256,29 @@ def test_gradients_that_there_are_not():
     for text, wrt in (("x * n", "n"), ("x * n", "z"), ("n + n", "n"), ("n < x", "x")):
         with pytest.raises(UsageError):
             ck.evaluate_grad(text, wrt, {"x": x, "n": n})
+
+
+A = np.arange(3.0)
+
+
+@pytest.mark.parametrize(
+    "call, problem, sentence",
+    [
+        (lambda: ck.evaluate(["A"]), ArgumentError, "an expression is a string"),
+        (lambda: ck.evaluate("A", 7), UsageError, "local_dict must be a dict, not int"),
+        (lambda: ck.evaluate("A", {}, [A]), UsageError, "global_dict must be a dict, not list"),
+        (lambda: ck.evaluate("A", out=3), UsageError, "out must be an array of NumPy, not int"),
+        (lambda: ck.evaluate("A", order=A), UsageError, "order must be a string"),
+        (lambda: ck.evaluate("A", disable_cache=A), UsageError, "disable_cache must be True or"),
+        (lambda: ck.evaluate_grad("A", 3), UsageError, "wrt must be a list, not 3"),
+        (lambda: ck.evaluate_grad("A", [A]), UsageError, "a name in wrt must be a string"),
+        (lambda: ck.evaluate_grad("A", "A", value=A), UsageError, "value must be True or False"),
+        (lambda: ck.re_evaluate(3), UsageError, "local_dict must be a dict, not int"),
+    ],
+)
+def test_odd_arguments(call, problem, sentence):
+    ck.evaluate("A + 1", {"A": A})
+    with pytest.raises(problem, match=sentence):
+        call()
+    np.testing.assert_array_equal(ck.evaluate("A", order="".join(["", "C"])), A)
+    np.testing.assert_array_equal(ck.evaluate("A", {"A": A}, order=str(b"K", "ascii")), A)
