@@ -420,6 +420,8 @@ def store_at(ufunc, target, key, item):
         raise NotSupported(f"np.{ufunc.__name__}.at of an array that is not traced")
     key, _, _ = target.owner.key(target, key)
     old, kind = target.read(), kind_of(as_operand(target.owner.operand(item)))
+    weak = {"b": (int, float, complex), "i": (float, complex), "u": (float, complex)}
+    kind = np.dtype(kind) if kind in weak.get(np.dtype(old.dtype).kind, ()) else kind
     narrows = isinstance(kind, np.dtype) and not np.can_cast(kind, old.dtype, "safe")
     if narrows and (AT[ufunc] or np.dtype(old.dtype).kind not in "fc" or kind.kind == "c"):
         target.owner.refuse(f"np.{ufunc.__name__}.at of {kind} into {old.dtype}")
