@@ -33,6 +33,7 @@ FILES = {
     "numpy/test_coverage.py": "all rows, against what NumPy lets others intercept",
     "jit/test_rows.py": "rows of NumPy's functions in jitted programs",
     "jit/test_random_loops.py": "functions with loops, through syntax, flow and turns",
+    "jit/test_random_programs.py": "masks, views, loops and layouts of arguments all at once",
     "keras3/test_data.py": "data of all kinds, and Keras's layers that prepare it",
     "keras3/test_files.py": "files that other backends of Keras wrote",
     "keras3/test_draws.py": "the distributions of draws, by statistics",

@@ -1,0 +1,91 @@
+"""NumPy programs made at random, jitted: NumPy's numbers, types, dtypes, errors and arguments, over
+sizes that are known and left open, in whatever order they come."""
+
+import importlib.util
+import random
+import warnings
+
+import numpy as np
+import pytest
+
+import ckernels as ck
+
+from .random_programs import Writer, arguments, copied
+
+SIZES = [0, 1, 3, 8, 9, 12, 17, 33]
+ULPS = 64
+
+
+def function_of(seed, folder):
+    path = folder / f"program{seed}.py"
+    path.write_text(Writer(seed).source())
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.f
+
+
+def outcome(function, args):
+    """("ok", results and arguments afterwards), or the name of what it raises."""
+    try:
+        return "ok", [*function(*args), *args]
+    except Exception as problem:
+        return type(problem).__name__, []
+
+
+def differs(want, got, near):
+    """In what two results differ; near: what NumPy gives for arguments an epsilon away."""
+    kinds = [(type(x), getattr(x, "dtype", None), np.shape(x)) for x in (want, got)]
+    if kinds[0] != kinds[1]:
+        return kinds
+    a, b, c = (np.asarray(x) for x in (want, got, near))
+    if a.dtype.kind in "biu" or c.shape != a.shape:
+        return not np.array_equal(a, b) and np.array_equal(a, c) and (want, got)
+    finite = np.isfinite(a)
+    if not np.array_equal(finite, np.isfinite(b)) and np.array_equal(finite, np.isfinite(c)):
+        return want, got
+    a, b, c = (x[finite & np.isfinite(b) & np.isfinite(c)] for x in (a, b, c))
+    allowed = (
+        ULPS * np.finfo(a.dtype).eps * np.abs(a) + 200 * np.abs(a - c) + np.finfo(a.dtype).tiny
+    )
+    return bool((np.abs(a - b) > allowed).any()) and (want, got)
+
+
+def run(seed, folder):
+    """How many calls gave results that were compared."""
+    function = function_of(seed, folder)
+    jitted, sizes, compared = ck.jit(function), SIZES[:], 0
+    random.Random(seed).shuffle(sizes)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for size in sizes:
+            args = arguments(seed, size)
+            told, want = outcome(function, copied(args))
+            own, got = outcome(jitted, copied(args))
+            where = f"seed {seed}, size {size}"
+            assert told == own, where
+            close = outcome(function, copied(args, 1.0))[1] or want
+            for a, b, c in zip(want, got, close, strict=True):
+                assert not (found := differs(a, b, c)), (where, found)
+            compared += told == "ok"
+    return compared
+
+
+def test_random_programs(tmp_path):
+    assert sum(run(seed, tmp_path) for seed in range(16)) > 60
+
+
+@pytest.mark.slow
+def test_many_random_programs(tmp_path, many):
+    first = np.random.SeedSequence().entropy % 10**9
+    for seed in range(first, first + many // len(SIZES)):
+        run(seed, tmp_path)
+
+
+def test_a_difference_is_found():
+    x = np.ones(3)
+    assert differs(x, x.astype("float32"), x) and differs(x, x + 1e-9, x)
+    assert differs(x, np.array([1, 1, np.nan]), x) and differs(1, 1.0, 1) and not differs(x, x, x)
+    assert differs(np.arange(3), np.arange(3) + 1, np.arange(3)) and not differs(
+        x, x + 1e-9, x + 1e-10
+    )
