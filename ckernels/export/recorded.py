@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..api.variables import variable
+from ..base import given
 from ..base.dtypes import is_complex, is_float
-from ..base.errors import ArgumentError
+from ..base.errors import ArgumentError, CKernelsError
 from ..graph.sizes import Size
 from .argument import shape_at
 from .model import arguments, c_type, elements, takes_state, values, weights_bytes, wrapped
@@ -44,32 +45,57 @@ def record(functions, made, examples=None, count=2):
         count = max([count, *(len(r.variants) for r in made.routines)])
         examples = [(r.name, None) for _ in range(count) for r in made.routines]
     calls, turns = [], dict.fromkeys(routines, 0)
-    for name, arrays in examples:
+    for item in given.sequence(examples, "examples"):
+        name, arrays = given.pair(item, "an item of examples, (name, arrays),")
         if name not in routines:
             raise ArgumentError(
                 f"examples: there is no function {name!r} among {', '.join(routines)}"
             )
-        r = routines[name]
-        if arrays is None:
+        r, drawn = routines[name], arrays is None
+        if drawn:
             n = r.variants[turns[name] % len(r.variants)].n
             turns[name] += 1
         else:
+            arrays = taken(r, arrays)
             n = size_of(r, arrays)
         shapes = [shape_at(shape, n) for _, shape in r.inputs]
-        arrays = (
-            [some(random, dtype, shape) for (dtype, _), shape in zip(r.inputs, shapes)]
-            if arrays is None
-            else [
-                np.ascontiguousarray(a, dtype).reshape(shape)
-                for a, (dtype, _), shape in zip(arrays, r.inputs, shapes)
-            ]
-        )
-        found = copies[name](*arrays)
+        if drawn:
+            arrays = [some(random, dtype, shape) for (dtype, _), shape in zip(r.inputs, shapes)]
+        else:
+            arrays = [a.reshape(shape) for a, shape in zip(arrays, shapes)]
+        try:
+            found = copies[name](*arrays)
+        except CKernelsError as problem:
+            if not drawn:
+                raise
+            raise ArgumentError(
+                f"{name} refuses the random numbers with which export would record its test: give "
+                f"examples=[({name!r}, arrays)], arrays that it takes. It says: {problem}"
+            ) from problem
         found = [found] if r.spec.single else list(found)
         calls.append((r, n, arrays, [np.array(x) for x in found]))
     return Recorded(
         calls, {id(node): np.array(v.node.attrs["store"].get()) for node, v in swap.items()}
     )
+
+
+def taken(r, arrays):
+    """The inputs of a routine that a user gave, in its dtypes."""
+    arrays = given.sequence(arrays, f"the arrays for {r.name} in examples")
+    if len(arrays) != len(r.inputs):
+        raise ArgumentError(f"examples: {r.name} takes {len(r.inputs)} arrays, got {len(arrays)}")
+    found = []
+    for i, (a, (dtype, shape)) in enumerate(zip(arrays, r.inputs)):
+        try:
+            found.append(np.ascontiguousarray(a, dtype).reshape(np.shape(a)))
+        except (TypeError, ValueError) as problem:
+            raise ArgumentError(f"examples: input {i} of {r.name} is {dtype}: {problem}") from None
+        sizes = [d for d in shape if type(d) is not Size]
+        if found[-1].ndim != len(shape) or sizes == list(shape) != list(np.shape(a)):
+            raise ArgumentError(
+                f"examples: input {i} of {r.name} has shape {np.shape(a)}, and {shape} was declared"
+            )
+    return found
 
 
 def size_of(r, arrays):

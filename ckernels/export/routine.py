@@ -95,7 +95,8 @@ def spec_of(f):
     if getattr(f, "takes_sparse", False):
         raise NotSupported(
             f"{f!r} takes sparse matrices, and the arrays of an export have fixed sizes: export a "
-            "function of dense inputs, or of the numbers and indices as dense inputs of their own"
+            "function of dense inputs, or of the numbers and indices as dense inputs of their own "
+            "(K.sparse.CSR), with examples="
         )
     return spec
 

@@ -441,6 +441,17 @@ def sparse():
 
 
 @program
+def parts_of_sparse():
+    d, i = K.placeholder((4,), name="d"), K.placeholder((4,), dtype="int32", name="i")
+    p, y = K.placeholder((4,), dtype="int32", name="p"), K.placeholder((5, 2), name="y")
+    product = K.sparse.dot(K.sparse.CSR(d, i, p, (3, 5)), y)
+    slope = K.gradients(K.sum(K.square(product)), [d])
+    return {"f": K.function([d, i, p, y], [product, *slope])}, {
+        "examples": [("f", [numbers(4), [0, 4, 1, 2], [0, 2, 2, 4], numbers(5, 2)])]
+    }
+
+
+@program
 def own_ops():
     x = K.placeholder((6,), name="x")
     y = K.c_op(

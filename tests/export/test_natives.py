@@ -145,6 +145,43 @@ def test_sparse_inputs_are_refused_by_their_name():
             K.export(f, "unused", shapes=shapes)
 
 
+X = K.placeholder((3,), name="x")
+ROWS = K.placeholder((None, 3), name="rows")
+EXAMPLES = [
+    ([(np.ones(3), np.ones(3), 1)], "an item of examples, .* must be a pair"),
+    (3, "examples must be a list, not 3"),
+    ([("g", [np.ones(3)])], "there is no function 'g' among f"),
+    ([("f", 3)], "the arrays for f in examples must be a list"),
+    ([("f", [])], "f takes 1 arrays, got 0"),
+    ([("f", [np.ones(4)])], r"input 0 of f has shape \(4,\), and \(3,\) was declared"),
+    ([("f", [["a"] * 3])], "input 0 of f is float32: could not convert"),
+]
+
+
+@pytest.mark.parametrize("examples, sentence", EXAMPLES, ids=range(len(EXAMPLES)))
+def test_examples_that_do_not_fit_are_refused_in_words(examples, sentence, tmp_path):
+    f = K.function([X], X * 2, name="f")
+    with pytest.raises(CKernelsError, match=sentence):
+        K.export(f, tmp_path, examples=examples)
+
+
+def test_examples_of_open_sizes_have_their_rank(tmp_path):
+    f = K.function([ROWS], ROWS * 2, name="f")
+    K.export(f, tmp_path, batch=8, examples=[("f", [np.ones((4, 3))])])
+    for shape in ((9, 3), (3,)):
+        with pytest.raises(ArgumentError, match="examples: "):
+            K.export(f, tmp_path, batch=8, examples=[("f", [np.ones(shape)])])
+
+
+def test_random_numbers_that_a_function_refuses_ask_for_examples(tmp_path):
+    ends = K.placeholder((4,), dtype="int32", name="ends")
+    rows = K.sparse.CSR(K.ones((4,)), [0, 4, 1, 2], ends, (3, 5))
+    f = K.function([ends], K.sparse.dense_from_sparse(rows), name="f")
+    with pytest.raises(ArgumentError, match=r"give examples=\[\('f', arrays\)\].* indptr must"):
+        K.export(f, tmp_path)
+    K.export(f, tmp_path, examples=[("f", [[0, 2, 2, 4]])])
+
+
 def test_shapes_that_data_decides_are_refused():
     x = K.placeholder((6,), name="x")
     with pytest.raises(NotSupported, match="follows from values"):
