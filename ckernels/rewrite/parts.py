@@ -1,15 +1,18 @@
 """Sums of parts: gradients of slices, each written into zeros, become one concatenation.
 
 set_slice(0, a) + set_slice(0, b) reads and writes the whole tensor three times to put two parts
-side by side. The gates of an LSTM are four such parts.
+side by side. The gates of an LSTM are four such parts. Parts stored one after another wait for each
+other, and what is summed for one of them cannot share a loop with what is summed for the next.
 """
 
 from ..graph.node import make
 from ..graph.sizes import indices, surely
+from ..ops import broadcast_to
 from .engine import Family
 
 family = Family("parts")
 WHOLE = ((None, None, 1), (None, None, None))
+LONGEST = 64  # stores that are looked at together
 
 
 def parts_of(node):
@@ -67,3 +70,55 @@ def parts_side_by_side(node):
         slices[axis] = (first, end, 1)
         a = make("set_slice", (a, value), {"slices": tuple(slices)})
     return a
+
+
+@family.rule("set_slice", "inc_slice")
+def neighbours_stored(node):
+    """Neighbouring parts stored one after another are one store of a concatenation, and none where
+    they are all of the tensor.
+
+    Code: any number of parts.
+    """
+    if node.inputs[0].op.name != node.op.name or node.dtype == "bool":
+        return None
+    x, axis, parts = stored(node)
+    runs = []
+    for first, end, value in parts:
+        if runs and runs[-1][1] == first:
+            runs[-1][1] = end
+            runs[-1][2].append(value)
+        else:
+            runs.append([first, end, [value]])
+    if len(runs) == len(parts):
+        return None
+    for first, end, values in runs:
+        value = make("concatenate", values, {"axis": axis}) if len(values) > 1 else values[0]
+        if value.shape == x.shape:
+            return make("add", (x, value)) if node.op.name == "inc_slice" else value
+        slices = [WHOLE[0]] * node.ndim
+        slices[axis] = (first, end, 1)
+        x = make(node.op, (x, value), {"slices": tuple(slices)})
+    return x
+
+
+def stored(node):
+    """(base, axis, [(first, end, value)]) of stores of parts that share no element."""
+    parts, axis, name = [], None, node.op.name
+    while node.op.name == name and len(parts) < LONGEST:
+        x, value = node.inputs
+        along = [k for k, s in enumerate(node.attrs["slices"]) if s not in WHOLE]
+        if len(along) != 1 or axis not in (None, along[0]):
+            break
+        r = indices(node.attrs["slices"][along[0]], x.shape[along[0]])
+        shape = x.shape[: along[0]] + (r.count,) + x.shape[along[0] + 1 :]
+        part = (r.low, r.end, broadcast_to(value, shape))
+        run = r.count == 1 or r.step == 1 and r.count != 0
+        if not run or not disjoint(sorted_parts([*parts, part])):
+            break
+        axis, node = along[0], x
+        parts.append(part)
+    return node, axis, sorted_parts(parts)
+
+
+def sorted_parts(parts):
+    return sorted(parts, key=lambda part: part[0])

@@ -176,9 +176,11 @@ class _Fuser:
             return self.found(Group(node.shape), node, amap)
         x, axes = node.inputs[0], node.attrs["axes"]
         if node.op.name != "partial":
-            group = Group(x.shape, [a for a in axes if x.shape[a] != 1])
+            wide = [a for a in range(x.ndim) if x.shape[a] != 1]
+            place = {a: k for k, a in enumerate(wide)}
+            group = Group([x.shape[a] for a in wide], [place[a] for a in axes if a in place])
             kept = (a for a in range(x.ndim) if a not in axes)
-            return self.found(group, node, tuple(None if x.shape[a] == 1 else a for a in kept))
+            return self.found(group, node, tuple(map(place.get, kept)))
         amap = (None,) * node.ndim
         alike = self.chunks.setdefault((x.uid, axes), [])
         for other, group in alike:

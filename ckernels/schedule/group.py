@@ -111,6 +111,23 @@ def weight(node):
     return min(node.op.cost, HEAVIEST)
 
 
+def together_deep(a, b):
+    """What the depth of two groups is as one. Where one reads what the other makes, chains go from
+    one into the other; what is the same all along the loop is no part of them."""
+    if a.maps.keys().isdisjoint(b.wants) and b.maps.keys().isdisjoint(a.wants):
+        return max(a.depth, b.depth)
+    chains, deepest = {}, 0.0  # {uid: cost of the longest chain that ends with it}
+    for group, node in sorted(((g, n) for g in (a, b) for n in g.nodes), key=lambda p: p[1].uid):
+        reduction, amap = node.op.kind == "reduce", group.maps[node.uid]
+        if amap.count(None) == len(amap) and not reduction:
+            continue
+        reads = [source.uid for _, _, source, _ in group.reads[node.uid]]
+        chain = weight(node) + max([chains.get(uid, 0.0) for uid in reads], default=0.0)
+        chains[node.uid] = 0.0 if reduction else chain
+        deepest = max(deepest, chain)
+    return deepest
+
+
 def operand_maps(node, amap, group):
     """(operand, its axis map) for each tensor operand of a member of `group`."""
     if node.op.name in GENERATORS:

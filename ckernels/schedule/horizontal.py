@@ -5,8 +5,8 @@ Each pair is asked about once per tensor, near ones first; of a tensor that very
 time stays in proportion.
 """
 
-from .group import AXIS_VIEWS, Group, weight
-from .legal import BETWEEN, feeds, merge_fits
+from .group import AXIS_VIEWS, Group, together_deep, weight
+from .legal import BETWEEN, merge_fits
 
 NEAR = 16  # refusals after which a loop of a tensor gives up on the others
 OF_NODES = ("nodes", "maps", "reads", "wants", "varying", "held", "cost", "depth", "behind")
@@ -68,7 +68,7 @@ class Horizontal:
         return None
 
     def merge(self, a, b):
-        a.depth = a.depth + b.depth if feeds(a, b) else max(a.depth, b.depth)
+        a.depth = together_deep(a, b)
         for node in b.nodes:
             if node.uid not in a.maps:
                 a.maps[node.uid], a.reads[node.uid] = b.maps[node.uid], b.reads[node.uid]

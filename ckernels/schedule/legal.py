@@ -8,7 +8,7 @@ from ..base.dtypes import COMPLEX
 from ..graph.shapes import product
 from ..graph.sizes import value_of
 from .gathers import KINDS, LONG_RUN, STORED_RUN, SUMMED_RUN, run_of
-from .group import AXIS_VIEWS, GENERATORS, peel, weight
+from .group import AXIS_VIEWS, GENERATORS, peel, together_deep, weight
 from .policy import (
     LEAST_ROWS,
     MAX_COST,
@@ -149,9 +149,9 @@ def reduction_fits(join):
         return None if same else OTHER_AXES
     free = sorted(group.wide() - covers)
     if not free:  # the group so far is this reduction's epilogue
-        first = len(group.domain)
-        join.reduced = tuple(range(first, first + len(sizes)))
-        join.domain = group.domain + sizes
+        rows = group.domain if covers else []  # one row is none
+        join.reduced = tuple(range(len(rows), len(rows) + len(sizes)))
+        join.domain = rows + sizes
         return None
     if [group.domain[a] for a in free] != sizes:
         return OTHER_AXES
@@ -248,7 +248,7 @@ def merge_fits(a, b, uid):
     """
     if len(a.nodes) + len(b.nodes) > MAX_MEMBERS or a.cost + b.cost > MAX_COST:
         return TOGETHER_FULL
-    if a.depth + b.depth > MAX_DEPTH and feeds(a, b):
+    if a.depth + b.depth > MAX_DEPTH and together_deep(a, b) > MAX_DEPTH:
         return TOGETHER_FULL
     shared = a.seen_as(uid)
     if len(shared) != 1 or shared != b.seen_as(uid) or shared[0].count(None) == len(shared[0]):
@@ -264,11 +264,6 @@ def merge_fits(a, b, uid):
     if a.streams() + b.streams() > MAX_STREAMS:
         return TOGETHER_WIDE
     return same_loop(a, b)
-
-
-def feeds(a, b):
-    """Whether one of two loops reads what the other makes."""
-    return not (a.maps.keys().isdisjoint(b.wants) and b.maps.keys().isdisjoint(a.wants))
 
 
 def same_loop(a, b):

@@ -472,6 +472,13 @@ EXAMPLES |= {
         E(lambda x: _part(x, 0, 2) + _part(x, 2, 5), 3, 5),
         E(lambda x: _part(x, 3, 5) + _part(x, 0, 2), 3, 5),
     ],
+    "neighbours_stored": [
+        E(lambda x: _stored("set_slice", x, (2, 3), (0, 2)), 3, 5),
+        E(lambda x: _stored("set_slice", x, (0, 2), (2, 4), (4, 5)), 3, 5),
+        E(lambda x: _stored("inc_slice", x, (0, 1), (3, 4), (1, 3)), 3, 5),
+        E(lambda x: _stored("inc_slice", x, (3, 5), (0, 3)), 3, 5),
+        E(lambda x: _stored("inc_slice", x, (2, 0, -2), (1, 2)), 3, 5),
+    ],
     "static_slice": [
         E(
             lambda x: make(
@@ -528,6 +535,14 @@ def _chosen(n):
 
 def _classes(n):
     return ops.cast(_chosen(n), F)
+
+
+def _stored(name, x, *bounds):
+    """`x` with functions of its parts stored in, or added to, these columns."""
+    for k, (first, end, *step) in enumerate(bounds):
+        part = [WHOLE, (first, end, step[0] if step else 1)]
+        x = make(name, (x, ops.slice_(ops.sin(x + float(k)), part)), {"slices": tuple(part)})
+    return x
 
 
 def _part(x, low, high):
@@ -805,6 +820,12 @@ NEAR |= {
         lambda x: _part(to(x, 3, 7), 0, 3) + ops.exp(to(x, 3, 7)),
         lambda x: _part(to(x, 3, 7), 0, 2) - _part(to(x, 3, 7), 2, 7),
         lambda x: _part(to(x, 3, 7), 0, 2) + ops.set_slice(to(x, 3, 7), 0.0, [WHOLE, (2, 7, 1)])]),
+    "neighbours_stored": (F, [
+        lambda x: _stored("set_slice", to(x, 3, 7), (0, 2), (1, 3)),
+        lambda x: _stored("inc_slice", to(x, 3, 7), (0, 2), (3, 5)),
+        lambda x: _stored("inc_slice", to(x, 3, 7), (0, 3, 2), (3, 5)),
+        lambda x: ops.set_slice(_stored("inc_slice", to(x, 3, 7), (0, 2)), 0.0, [WHOLE, (2, 7, 1)]),
+        lambda x: ops.set_slice(_stored("set_slice", to(x, 3, 7), (0, 2)), 0.0, [(2, 3, 1)])]),
     "static_slice": (F, [rest]),
     "slice_of_one_part": (F, [lambda x: ops.slice_(ops.concatenate([x, -x], 0), [(5, 9, 1)]),
                               lambda x: ops.slice_(ops.concatenate([x, -x], 0), [(0, 14, 7)])]),

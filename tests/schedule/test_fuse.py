@@ -58,6 +58,32 @@ def test_one_kernel(name):
     assert forms(build, *(numbers(*s) for s in shapes)) == [form]
 
 
+def test_one_row_is_one_loop_with_or_without_an_axis_for_it():
+    """The second sum is an epilogue's operand with an axis of size 1, the first one has none."""
+    taps = numbers(3)
+    build = lambda x, y, taps: [  # noqa: E731
+        ops.sum(ops.where(ops.slice_(taps, [(0, 1, 1)]) > 0, ops.square(x), -1.0)),
+        ops.exp(ops.slice_(taps, [(1, 2, 1)])) * ops.expand(ops.sum(x * y), (0,)),
+        ops.sum(ops.exp(ops.exp(taps) * 0.1)) * ops.sum(x),
+    ]
+    assert forms(build, numbers(300), numbers(300), taps).count("rows") == 2
+
+
+def test_what_is_the_same_along_a_loop_makes_it_no_deeper():
+    """Scalars before and after the sums are a long chain, what the second sum needs is not."""
+
+    def build(x, y, scalar):
+        for _ in range(5):
+            scalar = ops.tanh(scalar)
+        off = x - y * scalar
+        late = ops.sum(off * y) * scalar
+        for _ in range(3):
+            late = ops.tanh(late)
+        return [late, ops.sum(ops.log(ops.square(off) + 1.0))]
+
+    assert forms(build, numbers(300), numbers(300), numbers()).count("rows") == 1
+
+
 def test_intermediate_that_is_also_an_output():
     """One kernel with two outputs, not two kernels."""
     steps, kernels = plan(lambda x: [ops.exp(x), ops.exp(x) * 2, ops.tanh(ops.exp(x))], numbers(50))
