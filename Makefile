@@ -13,8 +13,8 @@ LIBASAN = $(shell $(CC) -print-file-name=libasan.so)
 LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
 LIBTSAN = $(shell $(CC) -print-file-name=libtsan.so)
 
-.PHONY: help test oldest types site bridges keras3 slow stress lint demo cnn rbm keras theano libraries pytensor distributed bench golden sanitize \
-    races wheels again release everything clean build mutants
+.PHONY: help test oldest types site bridges keras3 slow stress lint demo cnn rbm keras theano libraries pytensor catalogue distributed bench golden \
+    sanitize races wheels again release everything clean build mutants
 .DEFAULT_GOAL := help
 
 help:
@@ -40,6 +40,8 @@ help:
 	@echo "            tests of that Keras and, but for 1.2.2, its own, in an environment of its own"
 	@echo "pytensor    PyTensor's own link suites in an environment of their own (PEERS=folder that has"
 	@echo "            its tests); SUITE=\"tests/scan ...\": these of its tests, with our mode the default"
+	@echo "catalogue   PyMC's example models beside numba and PyTensor's Python ops (CATALOGUE=their folder,"
+	@echo "            after make bridges; hours): benchmarks/pymc_catalogue/RESULTS.md"
 	@echo "distributed the tests and examples of Dask and MPI, in an environment of their own"
 	@echo "bench       run the benchmarks beside the peers that are installed"
 	@echo "golden      rewrite the golden C files after a reviewed change"
@@ -265,6 +267,18 @@ else ifdef SUITE
 else
 	cd $(PEERS) && $(UNDER) -p reaim $(addprefix tests/link/,$(LINKS)) $(ARGS)
 endif
+
+# CATALOGUE is a folder of PyMC models; what rows.jsonl has of them already is left out. ARGS: names of
+# models, "--beside python" for values alone.
+CATALOGUE ?= build/pymc-model-catalogue
+catalogue: build
+	test -x $(BRIDGES_PY) || { echo "make bridges first"; exit 1; }
+	test -d "$(CATALOGUE)" || git clone -q --depth 1 \
+	    https://github.com/ricardoV94/pymc-model-catalogue "$(CATALOGUE)"
+	CKERNELS_REQUIRE_RUNTIME=1 $(BRIDGES_PY) setup.py -q build_ext --inplace
+	PYTHONPATH=. $(BRIDGES_PY) -m benchmarks.pymc_catalogue "$(CATALOGUE)" \
+	    --rows benchmarks/pymc_catalogue/rows.jsonl $(ARGS)
+	$(PY) -m benchmarks.pymc_catalogue
 
 DISTRIBUTED_PY = $(abspath build/distributed)/bin/python
 distributed: build

@@ -66,6 +66,7 @@ NOT_RUN = {
     "wheels": "part of release", "again": "part of release", "build": "part of all",
     "golden": "changes files, after a review", "help": "prints", "clean": "deletes",
     "everything": "this", "mutants": "a question to the tests, which takes a night",
+    "catalogue": "hours, of models that are elsewhere",
 }  # fmt: skip
 
 

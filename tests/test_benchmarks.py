@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks import chart, workloads
+from benchmarks import pymc_catalogue as catalogue
 from benchmarks.breadth import measure as breadth
 from benchmarks.breadth import registry
 from benchmarks.breadth import report as breadth_page
@@ -157,3 +158,33 @@ def logistic_of_exp(x):
 def test_reasons_are_of_programs():
     told = breadth_page.reasons(Path(breadth_page.__file__).parent / "reasons.ini")
     assert told and set(told) <= set(registry.load())
+
+
+def test_the_page_of_pymcs_models_is_made_of_their_rows():
+    assert catalogue.PAGE.read_text() == catalogue.page(catalogue.read(catalogue.FILE))
+
+
+def test_rows_of_pymcs_models_are_put_together():
+    """Values and calls of one model may have been measured apart; what fails stands in no table."""
+    rows = [
+        {"model": "b", "ckernels s": 2.0, "apart python": 3e-9, "us": {"ckernels": 7.0}, "warm": {},
+         "beside": ["python"]},
+        {"model": "b", "ckernels s": 1.0, "NUMBA s": 8.0, "apart NUMBA": 2e-3,
+         "in python": ["Op{}"], "us": {"ckernels": 4.0, "NUMBA": 2.0}, "beside": ["NUMBA"],
+         "warm": {"ckernels s": 0.5, "NUMBA s": 1.0}},
+        {"model": "a", "ckernels error": "no", "us": {}, "warm": {}, "beside": ["python"]},
+        {"model": "c", "ckernels s": 1.0, "NUMBA s": 2.0, "apart NUMBA": 1.0, "beside": ["NUMBA"],
+         "us": {"ckernels": 1.0, "NUMBA": 8.0}, "warm": {"ckernels s": 0.5, "NUMBA s": 1.0}},
+    ]  # fmt: skip
+    found = catalogue.merged(rows)
+    assert [r["model"] for r in found] == ["a", "b", "c"]
+    assert found[1]["beside"] == ["python", "NUMBA"] and catalogue.merged(rows[1::-1])[0]["us"] == {
+        "ckernels": 4.0,
+        "NUMBA": 2.0,
+    }
+    text = catalogue.page(rows)
+    assert "| b | 3e-09 | 2e-03 | 4.0 | 2.0 | 0.50 | 1.00, 0.50 | 8.00, 1.00 | Op |" in text
+    assert "3 models, of which 2 run and 2 have been compared" in text
+    assert "do not: c 1.0e+00" in text and "do not run: a" in text
+    assert "calls 2.00 times as fast" in text and "nothing cached 4.0 times" in text
+    assert "slower than numba: b 0.50" in text

@@ -1,20 +1,22 @@
 """A folder of PyMC models, each a file with `build_model() -> (model, initial point)`.
 
-    python -m benchmarks.pymc_catalogue FOLDER [model ...] [--write rows.jsonl] [--only ckernels]
+    python -m benchmarks.pymc_catalogue FOLDER [model ...] [--beside python NUMBA] [--rows FILE]
 
 Log-density and gradient (of models with discrete variables, the log-density) at three points, by
 ckernels, by PyTensor's Python ops and by numba. Each model has a process of its own, forked from
 one that has imported everything, twice on one empty cache: cold, then warm. Seconds are CPU seconds
 of building the function and its first call, compilers included. Calls are timed in turns with
 numba's, in processor time of the one thread. The public `pymc-model-catalogue` is such a folder.
+
+Rows are added to those of the file, one a model and peer; models that have all their rows are left
+out. `make catalogue` keeps them in rows.jsonl, of which the page is made: RESULTS.md.
 """
 
 import argparse
 import importlib.util
 import json
-import math
 import os
-import signal
+import resource
 import sys
 import tempfile
 import time
@@ -24,15 +26,18 @@ from pathlib import Path
 
 import numpy as np
 
+from . import FILE, PAGE, merged, page, read, summary
+
 ROUNDS, SECONDS = 31, 2e-3  # of one engine's turn
-LIMIT = 600
+LIMIT = 300  # CPU seconds of a process
+PEERS = ["python", "NUMBA"]
 
 
 def models(folder, names):
     """{name: path} of the files of models below `folder`."""
     found = sorted(Path(folder).glob("models*/*.py"))
     found = {path.stem: path for path in found if not path.stem.startswith("_")}
-    return {name: path for name, path in found.items() if not names or name in names}
+    return {name: found[name] for name in names or found if name in found}
 
 
 def built(path):
@@ -62,7 +67,9 @@ def graph(model, point):
 def mode_of(peer):
     from pytensor.compile.mode import Mode
 
-    return Mode("py", "fast_run") if peer == "python" else {"ckernels": "CKERNELS"}.get(peer, peer)
+    if peer == "python":
+        return Mode("py", "fast_run").excluding("fusion")  # which may need over 32 operands
+    return {"ckernels": "CKERNELS"}.get(peer, peer)
 
 
 def cpu():
@@ -122,39 +129,34 @@ def in_turns(functions, raveled):
     return {peer: 1e6 * float(np.median(taken)) for peer, taken in times.items()}
 
 
-def measured(path, only, warm):
-    """What one process finds out about one model."""
+def measured(path, beside, warm):
+    """What one process finds out about one model. beside: the peers that run too."""
     warnings.simplefilter("ignore")
     found, functions, values = {"model": path.stem}, {}, {}
-    for peer in [only] if only else ["ckernels", "NUMBA"]:
+    for peer in ["ckernels", *beside]:
+        if warm and peer == "python":
+            continue
         try:
             model, point = built(path)
             made, seconds, raveled, _ = function(model, point, peer)
-            found[f"{peer} s"] = round(seconds, 3)
-            functions[peer] = made
             values[peer] = row(made(p) for p in points(raveled))
+            if peer != "python":
+                found[f"{peer} s"], functions[peer] = round(seconds, 3), made
         except Exception:
             found[f"{peer} error"] = traceback.format_exc()[-1500:]
     if "ckernels" in functions:
         from ckernels.pytensor import report
 
-        found["python"] = [op for op, _ in report(functions["ckernels"])]
-    if warm:
-        if functions:
-            found["us"] = in_turns(functions, raveled)
-    elif "ckernels" in functions:
-        try:
-            model, point = built(path)
-            made = function(model, point, "python")[0]
-            values["python"] = row(made(p) for p in points(raveled))
-        except Exception:
-            found["python error"] = traceback.format_exc()[-1500:]
-        for peer in values:
-            found[f"apart {peer}"] = difference(values["ckernels"], values[peer])
+        found["in python"] = [op for op, _ in report(functions["ckernels"])]
+        for peer in beside:
+            if peer in values:
+                found[f"apart {peer}"] = difference(values["ckernels"], values[peer])
+    if warm and functions:
+        found["us"] = in_turns(functions, raveled)
     return found
 
 
-def forked(path, only, warm, folder):
+def forked(path, beside, warm, folder):
     """`measured` in a process of its own; a row with "error" where that ends otherwise."""
     with tempfile.TemporaryFile() as file:
         child = os.fork()
@@ -164,13 +166,13 @@ def forked(path, only, warm, folder):
 
                 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
                 config.base_compiledir = f"{folder}/ckernels"
-                if not only:
+                if "NUMBA" in beside:
                     from pytensor.link.numba import cache
 
                     cache.NUMBA_CACHE_PATH = Path(folder) / "numba"
                     cache.NUMBA_CACHE_PATH.mkdir(exist_ok=True)
-                signal.alarm(LIMIT)
-                file.write(json.dumps(measured(path, only, warm)).encode())
+                resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
+                file.write(json.dumps(measured(path, beside, warm)).encode())
                 file.flush()
             except BaseException:
                 traceback.print_exc()
@@ -182,37 +184,27 @@ def forked(path, only, warm, folder):
     return json.loads(text) if text else {"model": path.stem, "error": "the process ended"}
 
 
-def summary(rows):
-    """Lines: how many agree, geometric means of the ratios to numba, and what is slower."""
-
-    def mean(ratios):
-        return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else math.nan
-
-    both = [r for r in rows if "ckernels s" in r and "NUMBA s" in r and "warm" in r]
-    calls = {r["model"]: r["us"]["NUMBA"] / r["us"]["ckernels"] for r in both if len(r["us"]) == 2}
-    apart = [r.get("apart python", math.inf) for r in rows]
-    yield f"{len(rows)} models, {sum(a <= 1e-8 for a in apart)} agree with Python's ops to 1e-8"
-    yield "apart: " + ", ".join(
-        f"{r['model']} {a:.1e}" for r, a in zip(rows, apart) if not a <= 1e-8
-    )
-    yield f"in calls {mean(list(calls.values())):.2f} times numba's speed"
-    yield f"cold {mean([r['NUMBA s'] / r['ckernels s'] for r in both]):.2f} times"
-    yield "warm {:.2f} times".format(
-        mean([r["warm"]["NUMBA s"] / max(r["warm"]["ckernels s"], 0.01) for r in both])
-    )
-    yield "slower: " + ", ".join(
-        f"{name} {ratio:.2f}" for name, ratio in sorted(calls.items(), key=lambda c: c[1])
-        if ratio < 1
-    )  # fmt: skip
-
-
 def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pymc_catalogue")
-    parser.add_argument("folder")
+    parser.add_argument(
+        "folder", nargs="?", help="none: the page is made of the rows that are there"
+    )
     parser.add_argument("models", nargs="*")
-    parser.add_argument("--only", choices=["ckernels", "NUMBA"])
-    parser.add_argument("--write", help="a file: rows there are read first, new ones added")
+    parser.add_argument("--beside", nargs="*", choices=PEERS, default=PEERS)
+    parser.add_argument("--rows", help="a file: rows there are read first, new ones added")
     options = parser.parse_args()
+    rows = read(options.rows) if options.rows and Path(options.rows).exists() else []
+    if options.folder is None:
+        rows = read(FILE)
+        PAGE.write_text(page(rows))
+    else:
+        sweep(options, rows)
+    for line in summary(merged(rows)):
+        print(line)
+
+
+def sweep(options, rows):
+    """Add a row for each model that lacks one."""
     os.environ["OMP_NUM_THREADS"] = "1"
     import pymc  # noqa: F401
     import pytensor
@@ -220,28 +212,24 @@ def main():
     import ckernels.pytensor  # noqa: F401
 
     x = pytensor.tensor.dvector("x")
-    for peer in ["ckernels", "python"] + ([] if options.only else ["NUMBA"]):  # imports, once
+    for peer in ("ckernels", *options.beside):  # imports, once
         pytensor.function([x], pytensor.tensor.exp(x), mode=mode_of(peer))(np.zeros(2))
-    rows = []
-    if options.write and Path(options.write).exists():
-        rows = [json.loads(line) for line in Path(options.write).read_text().splitlines()]
-    done = {r["model"] for r in rows}
+    done = {r["model"]: {*r.get("beside", ())} for r in merged(rows)}
     for name, path in models(options.folder, options.models).items():
-        if name in done:
+        beside = [peer for peer in options.beside if peer not in done.get(name, ())]
+        if name in done and not beside:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            found = forked(path, options.only, False, folder)
-            warm = forked(path, options.only, True, folder)
+            found = forked(path, beside, False, folder)
+            warm = forked(path, beside, True, folder)
         found["warm"] = {k: v for k, v in warm.items() if k.endswith(" s")}
-        found["us"] = warm.get("us", {})
+        found["us"], found["beside"] = warm.get("us", {}), beside
         rows.append(found)
         short = {k: v[-200:] if "error" in k else v for k, v in found.items()}
         print(json.dumps(short), flush=True)
-        if options.write:
-            with open(options.write, "a") as file:
+        if options.rows:
+            with open(options.rows, "a") as file:
                 file.write(json.dumps(found) + "\n")
-    for line in summary(rows):
-        print(line)
 
 
 if __name__ == "__main__":
