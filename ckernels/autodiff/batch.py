@@ -408,6 +408,7 @@ register_rules(
         "cofactors": _leading,
         "cofactors_along": _cofactors_along,
         "cholesky": _leading,
+        "lu": _leading,
         "eigh": _leading,
         "svd": _leading,
         "qr": _leading,

@@ -219,6 +219,48 @@ def cholesky(x):
     return make("cholesky", (float_matrix(x, "cholesky"),))
 
 
+def _infer_lu(attrs, x):
+    square_only("lu")(x)
+    n = x.shape[-1]
+    return x.dtype, (*x.shape[:-2], None if n is None else n + 2, n)
+
+
+def _run_lu(attrs, x):
+    n = x.shape[-1]
+    made = np.empty((*x.shape[:-2], n + 2, n), dtypes.computed(x.dtype.name))
+    made[..., :n, :] = x
+    for place in np.ndindex(x.shape[:-2]):
+        one = made[place]
+        one[n + 1] = np.arange(n)
+        singular = False
+        for k in range(n):
+            sizes = np.abs(one[k:n, k])
+            at = k if np.isnan(sizes[0]) else k + int(np.nanargmax(sizes))
+            one[n, k] = at
+            one[[k, at]] = one[[at, k]]
+            one[n + 1, [k, at]] = one[n + 1, [at, k]]
+            if one[k, k] == 0:
+                singular = True
+                continue
+            one[k + 1 : n, k] /= one[k, k]
+            one[k + 1 : n, k + 1 :] -= np.outer(one[k + 1 : n, k], one[k, k + 1 :])
+        if singular:
+            one[:n] = np.nan
+    return made.astype(x.dtype, copy=False)
+
+
+Op(
+    "lu",
+    "opaque",
+    _infer_lu,
+    _run_lu,
+    ulp=1e4,
+    cost=100,
+    doc="Of n rows both triangular factors in one matrix, as LAPACK's getrf leaves them, NaN where "
+    "a pivot is 0; in row n the row that each was exchanged with, in row n + 1 their order then.",
+)
+
+
 def _infer_solve(attrs, a, b):
     square_only("solve")(a)
     k = b.shape[-1 if attrs["vector"] else -2] if b.ndim else None

@@ -105,6 +105,7 @@ WITHOUT = {
                          "zero_part"), LATE),
         **dict.fromkeys(("qr_full", "eig"),
                         "its full or complex factors are not differentiable in general"),
+        "lu": "PyTensor, for which it is, has the gradient as a graph",
         "unknown_slope": "it stands for a derivative that has no formula",
         "iota": "its elements follow from their index"},
     "batch": {

@@ -53,6 +53,7 @@ BUILDS = {
     "solve": (ops.solve, [spd(3), real(3, 2)], ()),
     "solve of a vector": (ops.solve, [spd(3), real(3)], ()),
     "cholesky": (ops.cholesky, [spd(3)], ()),
+    "lu": (lambda x: make("lu", (x,)), [spd(3)], ()),
     "diagonal": (lambda x: ops.diagonal(x, 1), [real(3, 4)], ()),
     "diagonal_place": (lambda x, g: make("diagonal_place", (x, g), {"offset": 0, "axes": (0, 1)}),
                        [real(3, 3), real(3)], ()),

@@ -73,6 +73,7 @@ def test_templates_are_all_exported_or_left_out_by_name():
         "interpolate",
         "interpolate_grad",
         "kernel",
+        "lu",
         "mrg",
         "mrg_choice",
         "own",

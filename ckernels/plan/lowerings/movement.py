@@ -419,6 +419,7 @@ register_rules(
         "cummin": running("min"),
         "linear_recurrence": running("recurrence"),
         "cholesky": later("triangles", "cholesky"),
+        "lu": later("triangles", "lu"),
         "solve_triangular": later("triangles", "solve_triangular"),
         "ctc": later("ctc", "ctc"),
         "ctc_collapse": later("ctc", "collapse"),

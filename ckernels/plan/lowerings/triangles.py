@@ -1,4 +1,4 @@
-"""Launches on triangular matrices: Cholesky factors and substitution. A unit is one matrix.
+"""Launches on triangular matrices: Cholesky and LU factors, substitution. A unit is one matrix.
 
 Small matrices are what counts: calling LAPACK through NumPy takes 5 to 20 us before the first
 number. Rows of four and strips of two vectors stay in registers, a single column is a vector;
@@ -22,6 +22,25 @@ NANS = 'for (int64_t c = 0; c < {count}; c++) {to}[c] = __builtin_nan("");'
 
 def cholesky(plan, node):
     """The lower factor; of a matrix that has none NaN, or an error."""
+    nans = NANS.format(count="n * n", to="u") + " continue;"
+    fields = {
+        "note": "lower Cholesky factors: one matrix per unit of the range",
+        "indefinite": nans if node.attrs.get("nan") else RAISE,
+    }
+    return factors(plan, node, "cholesky", fields, NS_SOLVED / 3)
+
+
+def lu(plan, node):
+    """Both factors with rows exchanged, NaN where a pivot is 0, and the exchanges below."""
+    fields = {
+        "note": "LU factors: one matrix per unit of the range",
+        "nans": NANS.format(count="n * n", to="u"),
+    }
+    return factors(plan, node, "lu", fields, NS_SOLVED)
+
+
+def factors(plan, node, form, fields, cost):
+    """A launch on each matrix of the operand by the template `form`."""
     (x,) = node.inputs
     n = x.shape[-1]
     if x.dtype not in TYPES or n > MOST:
@@ -34,20 +53,18 @@ def cholesky(plan, node):
         dims.put(number)
     lines, rows = unravel("row", x.shape[:-2], dims)
     kind, suffix, align = TYPES[x.dtype]
-    nans = NANS.format(count="n * n", to="u") + " continue;"
     fields = {
-        "note": "lower Cholesky factors: one matrix per unit of the range",
+        **fields,
         "type": kind,
-        "suffix": suffix,
-        "align": align,
         "a_row": moved(rows, layout.strides[:-2], dims),
         "sizes": block(dims.lines, 1),
         "unravel": block(lines, 2),
-        "indefinite": nans if node.attrs.get("nan") else RAISE,
     }
-    took = work(NS_SOLVED / 3, product(x.shape), n) + work(NS_SYSTEM, product(x.shape[:-1]))
+    if form == "cholesky":
+        fields.update(suffix=suffix, align=align)
+    took = work(cost, product(x.shape), n) + work(NS_SYSTEM, product(x.shape[:-1]))
     units = product(x.shape[:-2])
-    add(plan, node, "cholesky", fields, dims, [layout], made, took, target, units)
+    add(plan, node, form, fields, dims, [layout], made, took, target, units)
     return True
 
 

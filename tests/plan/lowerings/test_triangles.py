@@ -58,6 +58,42 @@ def test_a_batch_of_factors_and_none():
         K.function([x], Tensor(ops.cholesky(x.node)))(a)
 
 
+@pytest.mark.parametrize("dtype, rtol", [("float64", 1e-11), ("float32", 1e-3)])
+def test_factors_with_rows_exchanged(dtype, rtol):
+    """As LAPACK's, of matrices as they are, transposed and every other one of a batch."""
+    x = place(None, None, None, dtype=dtype)
+    lu = lambda a: Tensor(make("lu", (a,)))  # noqa: E731
+    every_other = ops.slice_(x.node, [(None, None, 2), (None, None, 1), (None, None, 1)])
+    f = K.function([x], [lu(x.node), lu(ops.swapaxes(x.node, 1, 2)), lu(every_other)])
+    for n in (1, 2, 5, 17, 40):
+        a = RNG.normal(size=(3, n, n)).astype(dtype)
+        plain, turned, half = f(a)
+        for got, matrix in zip((*plain, *turned, *half), (*a, *a.swapaxes(1, 2), *a[::2])):
+            factors, swaps = scipy.linalg.lu_factor(matrix)
+            np.testing.assert_allclose(got[:n], factors, rtol=rtol, atol=rtol)
+            assert got[n].tolist() == swaps.tolist() and got.shape == (n + 2, n)
+            order = got[n + 1].astype(int)
+            lower = np.tril(got[:n], -1) + np.eye(n)
+            np.testing.assert_allclose(lower @ np.triu(got[:n]), matrix[order], atol=10 * rtol)
+    assert native(f)
+    want = f.info.spec.like(mode="reference").callable()(a)
+    np.testing.assert_allclose(plain, want[0], rtol=rtol, atol=rtol)
+
+
+def test_factors_of_singular_matrices_and_of_none():
+    x = place(None, None, None)
+    f = K.function([x], Tensor(make("lu", (x.node,))))
+    a = np.stack([np.ones((3, 3)), np.diag([0.0, 2.0, 1.0]), np.diag([2.0, 3.0, 1.0])])
+    for run in (f, f.info.spec.like(mode="reference").callable()):
+        got = run(a)
+        assert np.isnan(got[:2, :3]).all() and got[2].tolist() == [
+            *a[2].tolist(),
+            [0, 1, 2],
+            [0, 1, 2],
+        ]
+        assert run(np.zeros((2, 0, 0))).shape == (2, 2, 0) and run(a[:0]).shape == (0, 5, 3)
+
+
 def test_large_matrices_are_left_to_lapack():
     x = place(None, None)
     f = K.function([x], Tensor(ops.cholesky(x.node)))

@@ -14,7 +14,19 @@ from ....graph.node import make
 from ..checks import agreed
 from ..registry import TRANSLATIONS, Untranslated, find, is_a, translates
 
-BATCHED = {"Cholesky", "MatrixInverse", "Det", "Dot", "Dot22", "SolveTriangular", "CholeskySolve"}
+MOST = 128  # rows of LU factors; LAPACK is faster beyond
+WHOLE = (None, None, 1)
+BATCHED = {
+    "LUFactor",
+    "PivotToPermutations",
+    "Cholesky",
+    "MatrixInverse",
+    "Det",
+    "Dot",
+    "Dot22",
+    "SolveTriangular",
+    "CholeskySolve",
+}
 
 
 @translates("Blockwise")
@@ -101,6 +113,33 @@ def cholesky(context, op, node, inputs):
 
 def _turned(x):
     return ops.swapaxes(x, -1, -2)
+
+
+@translates("LUFactor")
+def lu_factor(context, op, node, inputs):
+    x = _real(node, inputs[0])
+    n = x.shape[-1]
+    if n is None or n > MOST:
+        raise Untranslated("LU factors of many rows")
+    made = make("lu", (x,))
+    return [_rows(made, 0, n), ops.squeeze(_rows(made, n, n + 1), -2)]
+
+
+def _rows(x, first, end):
+    return ops.slice_(x, [WHOLE] * (x.ndim - 2) + [(first, end, 1)])
+
+
+@translates("PivotToPermutations")
+def permutation(context, op, node, inputs):
+    """The order of rows that the factors were made with."""
+    x = inputs[0]
+    while x.op.name in ("cast", "squeeze", "slice"):
+        x = x.inputs[0]
+    if x.op.name != "lu":
+        raise Untranslated("exchanges of rows")
+    n = x.shape[-1]
+    order = ops.cast(ops.squeeze(_rows(x, n + 1, n + 2), -2), "int64")
+    return order if op.inverse else ops.argsort(order, -1)
 
 
 @translates("Eigh")
