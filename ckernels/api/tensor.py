@@ -15,7 +15,7 @@ import numpy as np
 from .. import ops
 from ..base import dtypes, given
 from ..base.errors import CKernelsError, DTypeError, ShapeError, UsageError, line_at, user_line
-from ..graph.node import Node, line_of, make, new_uid
+from ..graph.node import Node, line_of, make, placeholder
 from ..graph.shapes import show
 from ..runtime.state import Store
 from .arrays import ArrayProtocol
@@ -418,11 +418,8 @@ def function_of(inputs, output):
 
 def placeholder_node(dtype, shape, name=None, default=None):
     """A new input node; default: the array it is in functions that do not list it."""
-    attrs = {"uid": new_uid(), "dtype": dtypes.name_of(dtype), "shape": tuple(shape)}
-    attrs["name"] = given.name(name)
-    if default is not None:
-        attrs["default"] = default
-    return make("placeholder", (), attrs)
+    more = {} if default is None else {"default": default}
+    return placeholder(dtypes.name_of(dtype), shape, given.name(name), **more)
 
 
 def wrap(node):

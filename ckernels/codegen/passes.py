@@ -14,7 +14,7 @@ from .ir import COLUMNS, REDUCTIONS, Value
 
 RECOMPUTE_COST = 4.0  # a value cheaper than this is computed again rather than kept in a row
 COMMUTATIVE = ("add", "mul", "maximum", "minimum")
-TOLD = ("sqrt",)  # ops that a load names if its operand is the result of one
+TOLD = ("sqrt",)  # a load says so where its operand is the result of one of these
 
 
 class Bound(NamedTuple):
@@ -374,7 +374,7 @@ PERIODIC = ("sin", "cos", "tan")
 
 def asked_ahead(kernel):
     """The values of which a flat loop takes sines, cosines or tangents, where it may ask of a block
-    beforehand whether all of them are small; [] where it computes dear things to know them.
+    beforehand whether all of them are small; [] where it computes expensive values to know them.
 
     Large ones go through libm, number by number, and the question alone takes longer than a sine:
     of 262,144 floats in cache 385 us with it, 165 where blocks of 256 are asked first.

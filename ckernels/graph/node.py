@@ -283,9 +283,11 @@ def new_uid():
     return next(_uids)
 
 
-def placeholder(dtype, shape, name=None, line=None):
-    """A new input, equal to nothing but itself."""
-    attrs = {"uid": new_uid(), "dtype": dtype, "shape": tuple(shape), "name": name}
+def placeholder(dtype, shape, name=None, line=None, uid=None, **more):
+    """A new input, equal to nothing but itself; with a `uid`, to that of the same uid. more:
+    further attributes."""
+    uid = new_uid() if uid is None else uid
+    attrs = {"uid": uid, "dtype": dtype, "shape": tuple(shape), "name": name, **more}
     return make("placeholder", (), attrs, line=line)
 
 

@@ -8,7 +8,7 @@ placeholders but their own.
 
 from ..base.errors import ShapeError
 from ..graph.folding import fold
-from ..graph.node import as_node, make
+from ..graph.node import as_node, placeholder
 from ..graph.pickled import Graph
 from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort, toposort_cut
@@ -97,11 +97,7 @@ def _read(graph, count):
 
 def param(k, dtype, shape):
     """Input `k` of a body: the same node for the same dtype and shape."""
-    return make(
-        "placeholder",
-        (),
-        {"uid": ("body", k), "dtype": dtype, "shape": tuple(shape), "name": f"_{k}"},
-    )
+    return placeholder(dtype, shape, f"_{k}", uid=("body", k))
 
 
 def merge(what, a, b):

@@ -142,7 +142,7 @@ def offsets(instructions, sizes):
 
 
 def keep_apart(instructions, live):
-    """Let all that a scan in parts works on live through it: one part may be steps ahead."""
+    """Keep all buffers of a scan in parts until it ends, since one part may be steps ahead."""
     for start, instr in enumerate(instructions):
         if isinstance(instr, Scan) and instr.moving.parts:
             end = start + instr.n + 0.5

@@ -8,7 +8,7 @@ precision, NumPy's of the rewritten graph, or NumPy's from the very operands the
 import numpy as np
 
 from ..base import dtypes
-from ..graph.node import constant, make
+from ..graph.node import constant, make, placeholder
 from ..graph.op import having
 from ..graph.walk import toposort
 from ..ops import reference
@@ -97,18 +97,7 @@ def widened(node, operands):
         elif isinstance(array, tuple):
             inputs.append(i)
         else:
-            inputs.append(
-                make(
-                    "placeholder",
-                    (),
-                    {
-                        "uid": -i.uid - 1,
-                        "dtype": array.dtype.name,
-                        "shape": array.shape,
-                        "name": None,
-                    },
-                )
-            )
+            inputs.append(placeholder(array.dtype.name, array.shape, uid=-i.uid - 1))
     return reference.apply_oracle(make(node.op, inputs, attrs), operands)
 
 

@@ -67,9 +67,9 @@ def units_of(schedule, roots):
 class Order:
     """Units in order: the first of those whose producers are all done comes next.
 
-    Before them all come the ends of paths, nearest to the end first: they write results of the
-    call, which need no memory of the arena, and read what may then be given to others (gradients of
-    weights and updates, which the walk over a graph meets after the way back through all layers).
+    The last units of a path come before all others, the very last one first. They write results of
+    the call, which need no memory of the arena, and free what they read: gradients of weights and
+    updates, which the order of the graph has only after the way back through all layers.
     """
 
     def __init__(self, units):

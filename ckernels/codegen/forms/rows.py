@@ -298,12 +298,12 @@ class Rows(Nest):
         if k.outer != (k.form == "rows"):
             return []
         first = self.next_row(self.loads(min(loops)))
-        dear = any(
+        costly = any(
             passes.cone_cost(k, i) > passes.RECOMPUTE_COST for i in self.roots(*loops[level])
         )
-        if k.outer and (dear or k.stream):
+        if k.outer and (costly or k.stream):
             return (first + self.later(level))[:AHEAD]
-        return [] if dear or any(stores for _, stores in loops.values()) else first
+        return [] if costly or any(stores for _, stores in loops.values()) else first
 
     def loads(self, level):
         """The contiguous operands that a loop reads."""
