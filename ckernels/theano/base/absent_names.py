@@ -22,8 +22,7 @@ NAMES = {
         disable_log_handler has_handlers logging_default_formatter logging_default_handler
         opt pathparse rpath theano_logger toolbox utils""",
     "modules.compat": """
-        DefaultOrderedDict decode_iter decode_with get_unbound_function ifilter
-        maybe_add_to_os_environ_pathlist""",
+        DefaultOrderedDict decode_iter decode_with ifilter maybe_add_to_os_environ_pathlist""",
     "modules.compile": """
         AddDestroyHandler AddFeatureOptimizer AliasedMemoryError Constant DUPLICATE
         DisconnectedType NODEFAULT NullType OPT_FAST_COMPILE OPT_FAST_RUN
@@ -231,13 +230,13 @@ NAMES = {
         gen_conv_code_unroll_batch_kern get_scalar_constant_value gof imported_scipy_signal
         int64 int8 ldflags patternbroadcast""",
     "tensor.nnet.activations": """
-        NotScalarConstantError ScalarSigmoid ScalarSoftplus UltraFastScalarSigmoid compute_mul
-        config copy_stack_trace elemwise gof is_1pexp is_exp is_mul is_neg local_1msigmoid
-        local_exp_over_1_plus_exp local_hard_sigmoid local_inv_1_plus_exp local_sigm_times_exp
-        local_ultra_fast_sigmoid log1msigm_to_softplus log1p_neg_sigmoid log1pexp_to_softplus
-        logsigm_to_softplus opt parse_mul_tree partition_num_or_denom perform_sigm_times_exp
-        pprint printing register_local_1msigmoid replace_leaf scalar scalar_sigmoid
-        scalar_softplus sigmoid_inplace simplify_mul tensor ultra_fast_scalar_sigmoid
+        NotScalarConstantError UltraFastScalarSigmoid compute_mul config copy_stack_trace
+        elemwise gof is_1pexp is_exp is_mul is_neg local_1msigmoid local_exp_over_1_plus_exp
+        local_hard_sigmoid local_inv_1_plus_exp local_sigm_times_exp
+        local_ultra_fast_sigmoid log1msigm_to_softplus log1p_neg_sigmoid
+        log1pexp_to_softplus logsigm_to_softplus opt parse_mul_tree partition_num_or_denom
+        perform_sigm_times_exp pprint printing register_local_1msigmoid replace_leaf scalar
+        sigmoid_inplace simplify_mul tensor ultra_fast_scalar_sigmoid
         ultra_fast_sigmoid_inplace values_eq_approx_remove_inf""",
     "tensor.nnet.blocksparse": """
         Apply Op SparseBlockGemv SparseBlockOuter discrete_dtypes grad_undefined

@@ -20,6 +20,11 @@ def decode(x):
     return x.decode("latin-1") if isinstance(x, bytes) else x
 
 
+def get_unbound_function(unbound):
+    """The function of a method of a class, which is itself."""
+    return unbound
+
+
 cmp = lambda a, b: (a > b) - (a < b)
 
 

@@ -33,13 +33,14 @@ def _refused(self, *args, **kwargs):
 
 
 for _name in """
-    CudaNdarray CudaNdarrayConstant CudaNdarraySharedVariable CudaNdarrayType CudaNdarrayVariable
-    CURAND_RandomStreams GpuAlloc GpuConv GpuCorrMM GpuCorrMM_gradInputs GpuCorrMM_gradWeights
-    GpuDimShuffle GpuDnnConv GpuDnnConvDesc GpuDnnConvGradI GpuDnnConvGradW GpuDnnPool
-    GpuDnnPoolDesc GpuDnnPoolGrad GpuDnnSoftmax GpuElemwise GpuFromHost GpuGemm GpuJoin GpuOp
-    GpuReshape GpuSubtensor HostFromGpu NVCC_compiler as_cuda_array as_cuda_ndarray_variable
-    dnn_batch_normalization_test dnn_batch_normalization_train dnn_conv dnn_conv3d dnn_pool
-    float32_shared_constructor gpu_contiguous gpu_from_host gpu_optimizer gpu_seqopt host_from_gpu
+    CudaNdarray CudaNdarrayConstant CudaNdarraySharedVariable CudaNdarrayType
+    CudaNdarrayVariable CURAND_RandomStreams GpuAlloc GpuConv GpuCorrMM GpuCorrMM_gradInputs
+    GpuCorrMM_gradWeights GpuDimShuffle GpuDnnConv GpuDnnConvDesc GpuDnnConvGradI
+    GpuDnnConvGradW GpuDnnPool GpuDnnPoolDesc GpuDnnPoolGrad GpuDnnSoftmax GpuElemwise
+    GpuFromHost GpuGemm GpuJoin GpuOp GpuReshape GpuSubtensor HostFromGpu NVCC_compiler
+    as_cuda_array as_cuda_ndarray_variable dnn_batch_normalization_test
+    dnn_batch_normalization_train dnn_conv dnn_conv3d dnn_pool float32_shared_constructor
+    gpu_alloc_empty gpu_contiguous gpu_from_host gpu_optimizer gpu_seqopt host_from_gpu
     local_gpu_multinomial register_opt
 """.split():
     globals()[_name] = type(_name, (), {"__init__": _refused, "__module__": __name__})

@@ -123,6 +123,7 @@ CHANGED = {  # {library: {file: [(old, new)]}}
         ],
         "pylearn2/expr/probabilistic_max_pooling.py": [
             ("zr / r, zc / c", "zr // r, zc // c"),
+            ("u/r, l/c", "u//r, l//c"),
             ("n / pool_size)", "n // pool_size)"),
         ],
     },

@@ -275,3 +275,26 @@ def test_the_pattern_of_an_op_knows_those_of_its_ops():
 def test_rop_of_a_shape_has_no_way_back():
     with pytest.raises(theano.gradient.DisconnectedInputError):
         T.Rop(v.shape[0], v, v)
+
+
+def test_the_scalar_op_of_a_sigmoid_is_of_its_class():
+    sigm = T.nnet.sigm
+    assert isinstance(T.nnet.sigmoid(x).owner.op.scalar_op, sigm.ScalarSigmoid)
+    assert isinstance(T.nnet.softplus(x).owner.op.scalar_op, sigm.ScalarSoftplus)
+    assert not isinstance(T.exp(x).owner.op.scalar_op, sigm.ScalarSigmoid)
+
+
+def test_the_op_of_a_convolution_gives_its_gradients():
+    """As linear operators ask for their transpose: by inputs that are not the op's own."""
+    images, filters, top = T.tensor4(), T.tensor4(), T.tensor4()
+    op = T.nnet.conv2d(images, filters, subsample=(2, 1)).owner.op
+    other = T.tensor4()
+    by_image, by_filter = op.grad((other, filters), (top,))
+    told = T.nnet.conv2d(images, filters, (1, 2, 5, 5), (3, 2, 3, 3), subsample=(2, 1)).owner.op
+    theano.function([filters, top], told.grad((images, filters), (top,))[0])  # needs no images
+    rng = np.random.RandomState(0)
+    a, b, g = (rng.uniform(size=s) for s in ((1, 2, 5, 5), (3, 2, 3, 3), (1, 3, 2, 3)))
+    one, two = theano.function([other, filters, top], [by_image, by_filter])(a, b, g)
+    y = theano.function([images, filters], T.nnet.conv2d(images, filters, subsample=(2, 1)))
+    np.testing.assert_allclose((one * a).sum(), (y(a, b) * g).sum())
+    np.testing.assert_allclose((two * b).sum(), (y(a, b) * g).sum())

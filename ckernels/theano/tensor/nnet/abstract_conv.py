@@ -432,6 +432,19 @@ class AbstractConv(BaseAbstractConv):
             img, kern, input_shape=self.imshp, filter_shape=self.kshp, **self.options
         )
 
+    def grad(self, inputs, output_gradients):
+        """The gradients by images and filters, of which sizes are needed that the op does not know,
+        given that by the result."""
+        (img, kern), (top,) = map(as_tensor_variable, inputs), output_gradients
+        shapes = [
+            tuple(v.shape[k] if s is None else s for k, s in enumerate(known))
+            for v, known in ((img, self.imshp), (kern, self.kshp))
+        ]
+        return [
+            self.of("conv{}d_grad_wrt_inputs")(top, kern, shapes[0], **self.options),
+            self.of("conv{}d_grad_wrt_weights")(img, top, shapes[1], **self.options),
+        ]
+
 
 class AbstractConv_gradInputs(BaseAbstractConv):  # noqa: N801 (Theano's name)
     """The gradient by the images, given filters, the gradient of the result and sizes."""

@@ -111,4 +111,8 @@ def h_softmax(
     return class_probs[rows, classes] * softmax(activations)[rows, within]
 
 
+# Programs ask whether the op of a variable is one of these.
+scalar_sigmoid, scalar_softplus = sigmoid.scalar_op, softplus.scalar_op
+ScalarSigmoid, ScalarSoftplus = type(scalar_sigmoid), type(scalar_softplus)
+
 __getattr__ = _absent_of("theano.tensor.nnet.sigm")
