@@ -28,6 +28,7 @@ typedef struct { int64_t low, high; int written; } ck_operand;
 int ck_native(void *const *p, const int64_t *d, ck_fn epilogue);
 int ck_native_operand(const int64_t *d, int which, ck_operand *out);
 int64_t ck_native_scratch(const int64_t *d);
+extern int64_t ck_sorter_limits[4];
 """
 DIMS = WindowDims.WORDS
 PAGE = mmap.PAGESIZE

@@ -3,6 +3,7 @@
 #include "order/sorts.h"
 
 #include "image/native.h"
+#include "system/system.h"
 
 #define TEMPLATE "order/words.h"
 #define EACH "order/each_word.h"
@@ -13,6 +14,7 @@
     {&kernel_##set##_u8, &kernel_##set##_u16, &kernel_##set##_u32, &kernel_##set##_u64}
 
 ck_sorter ck_sorters[4];
+int64_t ck_sorter_limits[4] = {0, CK_LIBRARY, CK_LIBRARY, CK_LIBRARY};
 
 /* Short rows are done in several turns of each thread, so that none waits long for a slow one. */
 enum { TURNS = 4, SHORT_ROW = 4096 };
@@ -117,6 +119,49 @@ static int run(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
     return CK_OK;
 }
 
+/* The least of three times, in ns, that the library's sort or ours takes for n words. */
+static int64_t time_of_sort(int log, int library, char *words, int64_t n)
+{
+    int64_t least = INT64_MAX;
+    for (int turn = 0; turn < 3; turn++) {
+        uint64_t x = 88172645463325252u;
+        for (int64_t i = 0; i < n; i++) {
+            x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+            if (log == 2)
+                ((uint32_t *)words)[i] = (uint32_t)x;
+            else
+                ((uint64_t *)words)[i] = x;
+        }
+        char *other = words + 8 * n;
+        int64_t start = ck_now();
+        if (library && ck_sorters[log](words, (intptr_t)n, NULL))
+            return INT64_MAX;
+        if (!library && log == 2)
+            ck_radix32((uint32_t *)words, (uint32_t *)other, n, 0, 32);
+        if (!library && log == 3)
+            ck_radix64((uint64_t *)words, (uint64_t *)other, n, 0, 64);
+        least = ck_min(least, ck_now() - start);
+    }
+    return least;
+}
+
+/* Once for words of a width, before long rows of it: whether the library takes these too. */
+static void ask_library(int log)
+{
+    enum { WORDS = 4096 };
+    static int asked[4];
+    if (log < 2 || __atomic_load_n(&asked[log], __ATOMIC_ACQUIRE) || !ck_sorters[log])
+        return;
+    char *words = ck_aligned(64, 16 * WORDS);
+    if (!words)
+        return;
+    int64_t its = time_of_sort(log, 1, words, WORDS), ours = time_of_sort(log, 0, words, WORDS);
+    if (its < ours - ours / 3)
+        __atomic_store_n(&ck_sorter_limits[log], INT64_MAX, __ATOMIC_RELAXED);
+    __atomic_store_n(&asked[log], 1, __ATOMIC_RELEASE);
+    ck_aligned_free(words);
+}
+
 int ck_order(void *const *p, const void *record, ck_fn epilogue)
 {
     order o = of(record);
@@ -125,6 +170,11 @@ int ck_order(void *const *p, const void *record, ck_fn epilogue)
     (void)epilogue;
     if (!o.rows || !d->length || !d->count)
         return CK_OK;
+    if (d->length > CK_LIBRARY && d->what != CK_EQUAL) {
+        ask_library(d->what == CK_SORT ? (int)d->width : 2);
+        if (d->what == CK_ARGSORT)
+            ask_library(3);
+    }
     int64_t each = o.rows / o.tasks * d->length * (d->what == CK_SORT ? PS_SORT : PS_ORDER);
     return ck_parallel_for(run, (void *const *)&o, NULL, o.tasks, 1, 1 + PS_FORK / (each + 1));
 }

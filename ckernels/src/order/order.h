@@ -12,7 +12,7 @@ enum { CK_UNSIGNED, CK_SIGNED, CK_HALF, CK_BFLOAT, CK_FLOAT };      /* classes o
 enum { CK_SORT, CK_ARGSORT, CK_EQUAL };                             /* what is asked for */
 enum {
     CK_SPARE = 128,                    /* places found beyond those that are asked for */
-    CK_LIBRARY = 512,                  /* words the library's sorts take */
+    CK_LIBRARY = 512,                  /* words the library's sorts take on any machine */
     CK_RANKED = 10                     /* elements whose order is found by counting */
 };
 
@@ -40,6 +40,14 @@ typedef struct {
 /* The library's sorts of unsigned words of 2, 4 and 8 bytes, or NULL: order.c has its own then. */
 typedef int (*ck_sorter)(void *words, intptr_t n, void *unused);
 extern ck_sorter ck_sorters[4];
+
+/* Up to how many words of 2, 4 and 8 bytes they take here. Who sorts changes no result. */
+extern int64_t ck_sorter_limits[4];
+
+static inline int64_t ck_sorter_takes(int log)
+{
+    return __atomic_load_n(ck_sorter_limits + log, __ATOMIC_RELAXED);
+}
 
 /* packed.c: the order of n keys, equal ones as they come. a, b: n words each. Returned is one of
    them; its first n words are the places behind the mask that it sets. */

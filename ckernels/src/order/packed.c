@@ -52,7 +52,7 @@ uint64_t *ck_order_of(const uint64_t *keys, int64_t n, uint64_t *a, uint64_t *b,
     const int bits = ck_bits_of(n > 1 ? (uint64_t)n - 1 : 1), wide = ck_bits_of(high - low);
     const int over = wide + bits > 64 ? wide + bits - 64 : 0;
     *mask = ((uint64_t)1 << bits) - 1;
-    if (n <= CK_LIBRARY && wide + bits <= 32) {             /* half the words, twice the speed */
+    if (n <= ck_sorter_takes(2) && wide + bits <= 32) {          /* half the words, twice the speed */
         uint32_t *few = (uint32_t *)b, *more = few + n;
         for (int64_t i = 0; i < n; i++)
             few[i] = (uint32_t)((keys[i] - low) << bits | (uint64_t)i);
@@ -63,8 +63,8 @@ uint64_t *ck_order_of(const uint64_t *keys, int64_t n, uint64_t *a, uint64_t *b,
     }
     for (int64_t i = 0; i < n; i++)
         a[i] = (keys[i] - low) >> over << bits | (uint64_t)i;
-    uint64_t *found = n <= CK_LIBRARY ? ck_sort64(a, b, n, 64)
-                                 : ck_radix64(a, b, n, bits, bits + wide - over);
+    uint64_t *found = n <= ck_sorter_takes(3) ? ck_sort64(a, b, n, 64)
+                                    : ck_radix64(a, b, n, bits, bits + wide - over);
     if (over && !mend(keys, found, n, bits))
         found = in_two(keys, n, a, b, low, wide, bits);
     return found;

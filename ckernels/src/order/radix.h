@@ -32,11 +32,12 @@ static inline WORD *PASTE(ck_radix, WORD_BITS)(WORD *a, WORD *b, int64_t n, int 
 
 /* Sorts whole words, of which all bits from `to` on are zero. Up to CK_LIBRARY words the library's
    sorts are ahead, in vectors: 1.0 ns an element for 256 words of 4 bytes, here 5.8; of 1,000
-   words 5.4 and 5.0, of 10,000 14.4 and 4.6 (Zen 4 with AVX-512). */
+   words 5.4 and 5.0, of 10,000 14.4 and 4.6 (Zen 4 with AVX-512). Of 262,144 words 1.2 and 7.5
+   where it has AVX-512 for long rows too (Sapphire Rapids): order.c measures that. */
 static inline WORD *PASTE(ck_sort, WORD_BITS)(WORD *a, WORD *b, int64_t n, int to)
 {
     enum { SHORT = 24 };
-    if (n <= CK_LIBRARY && n > SHORT / 4 && ck_sorters[WORD_LOG]
+    if (n <= ck_sorter_takes(WORD_LOG) && n > SHORT / 4 && ck_sorters[WORD_LOG]
         && !ck_sorters[WORD_LOG](a, (intptr_t)n, NULL))
         return a;
     if (n > SHORT)

@@ -124,7 +124,7 @@ APART void NAME(sort)(const ck_order_row *row)
 APART void NAME(sort)(const ck_order_row *row)
 {
     WORD *a = (WORD *)row->scratch, *b = a + row->n, low = NONE, high = 0;
-    if (row->n <= CK_LIBRARY && ck_sorters[WORD_LOG]) {
+    if (row->n <= ck_sorter_takes(WORD_LOG) && ck_sorters[WORD_LOG]) {
         a = row->far == 1 ? row->to : a;
         NAME(keys_of)(row, 0, row->n, 0, a);
         ck_sorters[WORD_LOG](a, (intptr_t)row->n, NULL);

@@ -78,13 +78,26 @@ def numbers(draw, dtype, rows, n):
     return rng.integers(0, 256, (rows, n, np.dtype(dtype).itemsize), "uint8").view(dtype)[..., 0]
 
 
+@pytest.fixture(scope="module", params=[512, 1 << 62], ids=["ours", "library"])
+def long_rows(request):
+    """Who sorts long rows: the machine decides by a measurement; here each does."""
+    library = load().ck_sorter_limits
+    for dtype in ("float32", "float64"):  # it is measured once, before
+        for what in (SORT, PLACES):
+            run(fenced(np.zeros((1, 600), dtype)), what)
+    measured = list(library)
+    library[2] = library[3] = request.param
+    yield
+    library[2], library[3] = measured[2:]
+
+
 def negative_zeros(x):
     return (x == 0) & np.signbit(x) if x.dtype.kind == "f" else np.zeros(x.shape, bool)
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.data())
-def test_rows(data):
+def test_rows(long_rows, data):
     dtype, n = data.draw(st.sampled_from(DTYPES)), data.draw(st.sampled_from(LENGTHS))
     rows = data.draw(st.sampled_from((1, 2, 5, 33, 65) if n < 100 else (1, 3)))
     x = numbers(data.draw, dtype, rows, n).astype(dtype)
@@ -120,7 +133,7 @@ def test_first_places(data):
 
 @pytest.mark.parametrize("what", [SORT, PLACES])
 @pytest.mark.parametrize("n", [7, 100, 2000])
-def test_threads_and_slots(what, n):
+def test_threads_and_slots(long_rows, what, n):
     x = np.random.default_rng(1).normal(size=(37, n)).round(1)
     whole = same_for_all_threads(lambda: run(x, what))
     for slots in (1, 5, 64):
