@@ -427,3 +427,23 @@ def narrow_rows(kernel):
         and min(widths, default=0) == 1
         and all(v.cost <= RECOMPUTE_COST for v in kernel.values if v.vec)
     )
+
+
+DEAR = 3 * RECOMPUTE_COST  # two functions or more
+
+
+def part_rows(kernel):
+    """Whether what is left of each row of a flat loop behind the last vector is one vector, too.
+
+    GCC takes those elements singly: the gates of a GRU of 24 units, 8 rows of 4 functions each,
+    take 2.0 us so and 0.75 as a vector of which a part is there (Zen 4).
+    """
+    moving = [o for o in kernel.operands if o.inner != 0]
+    varying = [v for v in kernel.values if v.vec]
+    return (
+        kernel.form == "flat"
+        and kernel.outer > 0
+        and all(o.role != "index" and o.dtype == "float32" and o.inner == 1 for o in moving)
+        and all(v.dtype in ("float32", "bool") for v in varying)
+        and sum(v.cost for v in varying) >= DEAR
+    )

@@ -298,6 +298,13 @@ class Printer:
         """Write numbers of a row on the stack to another, each n times: see ck_repeat_*."""
         self.put(f"ck_repeat_{kind}({to}, {source}, {n}, {first}, {count});")
 
+    def part(self, to, source, count):
+        """A vector on the stack of which the first elements are there: see ck_part_f32."""
+        self.put(f"ck_part_f32({to}, {source}, {count});")
+
+    def keep_part(self, to, source, count):
+        self.put(f"ck_keep_part_f32({to}, {source}, {count});")
+
     def cycle(self, name, begin, end):
         """Fill a row on the stack up to `end` with what it has before `begin`, again and again."""
         self.put(

@@ -73,12 +73,33 @@ class Flat(Nest):
             self.asked_blocks(asked, read, written, stores, first, last)
         elif passes.narrow_rows(self.k):
             self.narrow_loop(read, written, stores, first, last)
+        elif passes.part_rows(self.k):
+            self.c.let(whole=f"{last} - ({last} - {first}) % CK_LANES")
+            self.vectors(read, written, stores, first, "whole")
+            with self.c.if_(f"whole < {last}"):
+                self.part(read, written, stores, "whole", last)
         else:
             self.vectors(read, written, stores, first, last)
 
     def vectors(self, read, written, stores, first, last):
         with self.c.vector("i", first, last, unroll=passes.interleave(self.k)):
             self.element(read, written, stores)
+
+    def part(self, read, written, stores, first, last):
+        """Fewer elements than a vector has, as one."""
+        c = self.c
+        loads = {v.operand for v in self.k.values if v.vec and v.op == "load"}
+        kept = {operand for operand, _ in stores}
+        for i in sorted(loads | kept):
+            c.copy_on_stack(f"t{i}", self.k.operands[i].dtype, "CK_LANES")
+        for i in sorted(loads):
+            c.part(f"t{i}", f"&{self.place(i, read, first)}", f"{last} - {first}")
+        self.turned = {i: f"t{i}[u]" for i in loads | kept}
+        with c.vector("u", "0", "CK_LANES"):
+            self.element(read, written, stores)
+        self.turned = {}
+        for i in sorted(kept):
+            c.keep_part(f"&{self.place(i, written, first)}", f"t{i}", f"{last} - {first}")
 
     def asked_blocks(self, asked, read, written, stores, first, last):
         """Blocks in which no sine, cosine or tangent is of a large number, and others."""

@@ -107,3 +107,25 @@ def test_powers_of_an_exponent_per_row_are_those_of_one_per_element(dtype):
         np.testing.assert_allclose(got, wanted, rtol=1e-5)
         sure = ~np.isnan(wanted)
         np.testing.assert_array_equal(np.signbit(got)[sure], np.signbit(wanted)[sure])
+
+
+@pytest.mark.parametrize("columns", [7, 8, 15, 16, 17, 24, 31, 33, 100])
+def test_what_is_left_of_rows_behind_whole_vectors_is_a_vector_too(columns):
+    """Rows of columns of a wider matrix: what lies beside them stays, and bits are those of whole
+    vectors."""
+    r = np.random.default_rng(columns)
+    wide, h = r.normal(size=(5, 3 * columns)).astype("f"), r.normal(size=(5, columns)).astype("f")
+
+    def gates(wide, h):
+        z, c = ops.sigmoid(wide[:, :columns]), ops.tanh(wide[:, columns : 2 * columns])
+        return ops.add(ops.mul(z, h), ops.mul(ops.sub(1, z), c)), z
+
+    steps, kernels = plan(gates, wide, h, rtol=3e-7)
+    form = {k.form for k in kernels}
+    assert form == {"flat"} and "ck_part_f32(t" in emit(kernels[-1])[1] or columns < 16
+    x, y = K.placeholder((None, None)), K.placeholder((None, None))
+    f = K.function([x, y], K.sigmoid(x) * y + K.tanh(y) * K.exp(x))
+    left, right = r.normal(size=(2, 5, 200)).astype("f")
+    whole = f(left[:, 3:115], right[:, 3:115])
+    parts = f(left[:, 3 : 3 + columns], right[:, 3 : 3 + columns])
+    np.testing.assert_array_equal(parts, whole[:, :columns])
