@@ -1,9 +1,10 @@
 """`python -m benchmarks.keras3`: see the package. One process measures one program and prints JSON.
 
 Times are processor seconds of a process and of the compilers it waited for, with one thread each:
-they may be compared where other programs are busy. The first batch counts from the compiled model;
-Keras's import and the building of layers are apart. "cached" is a second process, "cold" one with
-an empty compiledir; JAX and torch keep nothing between processes.
+they may be compared where other programs are busy. With WALL=1 in the environment they are wall
+times, and threads are left to each backend: for a quiet machine. The first batch counts from the
+compiled model; Keras's import and the building of layers are apart. "cached" is a second process,
+"cold" one with an empty compiledir; JAX and torch keep nothing between processes.
 """
 
 import argparse
@@ -13,9 +14,10 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 from statistics import median
 
-BATCHES = 30  # in an epoch; the best of EPOCHS counts
+BATCHES = 30  # in an epoch, but for LONG programs; the best of EPOCHS counts
 EPOCHS = 5
 ONE_THREAD = {
     **{f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS")},
@@ -32,9 +34,10 @@ def spent():
 
 
 def timed(function, *args, **options):
-    start = spent()
+    clock = time.perf_counter if os.environ.get("WALL") else spent
+    start = clock()
     function(*args, **options)
-    return spent() - start
+    return clock() - start
 
 
 def child(name):
@@ -43,19 +46,20 @@ def child(name):
         import ckernels.keras3  # noqa: F401 (before Keras is)
     import numpy as np
 
-    from benchmarks.keras3.programs import PROGRAMS
+    from benchmarks.keras3.programs import LONG, PROGRAMS
 
     imported = spent()
     model, x, y = PROGRAMS[name]()
     first = timed(model.train_on_batch, x, y)
-    many = [np.tile(a, (BATCHES, *[1] * (a.ndim - 1))) for a in (x if isinstance(x, list) else [x])]
-    many, answers = many if isinstance(x, list) else many[0], np.concatenate([y] * BATCHES)
+    batches = LONG.get(name, BATCHES)
+    many = [np.tile(a, (batches, *[1] * (a.ndim - 1))) for a in (x if isinstance(x, list) else [x])]
+    many, answers = many if isinstance(x, list) else many[0], np.concatenate([y] * batches)
     options = {"batch_size": len(y), "verbose": 0, "shuffle": False}
     model.fit(many, answers, **options)
-    batch = min(timed(model.fit, many, answers, **options) for _ in range(EPOCHS)) / BATCHES
+    batch = min(timed(model.fit, many, answers, **options) for _ in range(EPOCHS)) / batches
     few = [a[:32] for a in x] if isinstance(x, list) else x[:32]
     model.predict_on_batch(few)
-    predict = median(timed(model.predict_on_batch, few) for _ in range(50))
+    predict = median(timed(model.predict_on_batch, few) for _ in range(5 if name in LONG else 50))
     rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps([imported, first, batch * 1e3, predict * 1e3, rss]))
 
@@ -63,9 +67,10 @@ def child(name):
 def measured(name, backend, compiledir):
     """[import, first batch, a batch in ms, a prediction in ms, MB] of a process of its own."""
     flags = f"base_compiledir={compiledir}"
-    environment = {**os.environ, **ONE_THREAD, "KERAS_BACKEND": backend, "CKERNELS_FLAGS": flags}
+    threads = {} if os.environ.get("WALL") else ONE_THREAD
+    environment = {**os.environ, **threads, "KERAS_BACKEND": backend, "CKERNELS_FLAGS": flags}
     command = [sys.executable, "-m", "benchmarks.keras3", "--child", name]
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900)
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=3600)
     if run.returncode:
         raise SystemExit(f"{name} with {backend}:\n{run.stderr}")
     return json.loads(run.stdout.splitlines()[-1])
@@ -92,7 +97,7 @@ def main():
     asked = parser.parse_args()
     if asked.child:
         return child(asked.child)
-    names = "dense mlp convnet residual lstm text transformer recommender".split()
+    names = "dense mlp convnet residual lstm text transformer recommender blocks resnet".split()
     for line in table(asked.only or names, asked.backends):
         print(line, flush=True)
 

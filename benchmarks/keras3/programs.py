@@ -107,3 +107,28 @@ def recommender():
     model = keras.Model([user, item], layers.Dense(1)(layers.Concatenate()(rows)))
     model.compile("adam", "mse")
     return model, [integers(10000, 256, 1), integers(10000, 256, 1)], normal(256, 1)
+
+
+@program
+def blocks():
+    """Eight blocks of the transformer above: its first batches."""
+    inputs = keras.Input((64,))
+    x = layers.Embedding(1000, 64)(inputs)
+    for _ in range(8):
+        y = layers.MultiHeadAttention(4, 16)(x, x, use_causal_mask=True)
+        x = layers.LayerNormalization()(x + y)
+        y = layers.Dense(64)(layers.Dense(128, activation="gelu")(x))
+        x = layers.LayerNormalization()(x + y)
+    model = classifier(keras.Model(inputs, layers.Dense(1000)(x)))
+    return model, integers(1000, 16, 64), integers(1000, 16, 64)
+
+
+@program
+def resnet():
+    """ResNet50 of 160 x 160 pictures, 4 of them, and SGD with momentum."""
+    model = keras.applications.ResNet50(weights=None, input_shape=(160, 160, 3), classes=10)
+    model.compile(keras.optimizers.SGD(0.01, momentum=0.9), "sparse_categorical_crossentropy")
+    return model, normal(4, 160, 160, 3), integers(10, 4)
+
+
+LONG = {"resnet": 2, "blocks": 8}  # programs of which an epoch has fewer batches
