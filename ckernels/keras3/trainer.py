@@ -176,8 +176,7 @@ class Trainer(base_trainer.Trainer):
             x, y, sample_weight, batch_size=batch_size, steps_per_epoch=steps_per_epoch,
             shuffle=shuffle, class_weight=class_weight,
         )  # fmt: skip
-        self._symbolic_build(iterator=iterator)
-        iterator.reset()
+        self._build_by_first(iterator)
         callbacks = self._callbacks(callbacks, verbose, epochs, iterator.num_batches, True)
         self.stop_training = False
         self.make_train_function()
@@ -254,8 +253,7 @@ class Trainer(base_trainer.Trainer):
         iterator = self._eval_epoch_iterator if kept else self._iterator(
             x, y, sample_weight, batch_size=batch_size, steps_per_epoch=steps, shuffle=False
         )  # fmt: skip
-        self._symbolic_build(iterator=iterator)
-        iterator.reset()
+        self._build_by_first(iterator)
         callbacks = self._callbacks(callbacks, verbose, 1, iterator.num_batches)
         self.make_test_function()
         self.stop_evaluating = False
@@ -292,6 +290,13 @@ class Trainer(base_trainer.Trainer):
                     break
         callbacks.on_predict_end()
         return tree.map_structure(lambda *each: np.concatenate(each), *outputs)
+
+    def _build_by_first(self, iterator):
+        """Build by one batch: of a generator Keras puts back two, not all of an execution."""
+        taken, iterator.steps_per_execution = iterator.steps_per_execution, 1
+        self._symbolic_build(iterator=iterator)
+        iterator.steps_per_execution = taken
+        iterator.reset()
 
     def _build_by(self, batch):
         """Make the variables of a model that was never called."""

@@ -307,17 +307,21 @@ def test_several_batches_of_a_generator():
     assert_same_bits(fitted(5, batches()), wanted)
 
 
-def test_a_generator_that_ends_within_an_execution():
+@pytest.mark.parametrize("steps", [2, 3, 5, 7])
+def test_a_generator_that_ends_within_an_execution(steps):
+    """All of its batches are trained on: Keras puts back two of those a model is built by."""
+
     def batches():
         for i in range(5):
             yield X[4 * i : 4 * i + 4], Y[4 * i : 4 * i + 4]
 
-    model = linear(steps_per_execution=2)
+    model = linear(steps_per_execution=steps)
     w, b = (v.astype("float64") for v in model.get_weights())
     w, b, _ = by_hand(w, b, batches())
     with pytest.warns(UserWarning, match="ran out of data"):
         model.fit(batches(), verbose=0)
     np.testing.assert_allclose(model.get_weights()[0], w, rtol=1e-5, atol=1e-6)
+    assert int(model.optimizer.iterations) == 5
 
 
 def test_callbacks_come_once_an_execution():
