@@ -413,7 +413,9 @@ register_rules(
         "svd": _leading,
         "qr": _leading,
         "pinv": _leading,
-        **dict.fromkeys(("expm", "slogdet", "eig", "eigvalsh", "svd_full", "qr_full"), _leading),
+        **dict.fromkeys(
+            ("expm", "slogdet", "eig", "eigvalsh", "svd_full", "svdvals", "qr_full"), _leading
+        ),
         "solve": _solve,
         "solve_triangular": _solve,
         **dict.fromkeys(("rfft", "fft", "rfft_half", "irfft_half"), _leading),

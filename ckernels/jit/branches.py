@@ -23,6 +23,7 @@ from .number import PythonNumber
 from .program import TracedNames
 from .trace import LARGE, SMALL, Asked, Pinned, TooDeep, Trace, placeholder
 from .trees import flatten, put_together
+from .turns import roots_of
 
 LEAVES = (np.ndarray, np.generic, int, float, complex)
 FAILURES = 3  # paths, or sizes of one path, that may be NumPy's before one was traced
@@ -270,6 +271,8 @@ class Traced:
             self.nodes.append(whole)
         outs = []
         self.described = flatten(found, is_traced, outs)
+        self.arguments = {id(v) for v in values}
+        self.given_back = [x for x in outs if isinstance(x, ArrayValue) and not x.scalar]
         self.makers = [self.maker(x, values) for x in outs]
         self.mutated = [(i, self.place(v.read())) for i, v in enumerate(values)
                         if isinstance(v, ArrayValue)
@@ -309,13 +312,28 @@ class Traced:
     def lenses(self, x):
         """How NumPy makes a view from the array at the end of its chain of bases: of each lens what
         makes it, and the numbers of the outputs that this takes."""
-        found = []
-        while x.base is not None:
+        found, home = [], self.home(x)
+        while x is not home:
             if x.lens.real is None:
                 raise NotSupported("a result that is a view at a place that data decides")
             found.append((x.lens.real, [self.place(n) for n in x.lens.nodes]))
             x = x.base
         return found[::-1]
+
+    def home(self, x):
+        """The array that `x` is a view of: at the end of its chain of bases, or before it one that
+        is one or the other of several arrays which nobody else sees."""
+        while x.base is not None and not (x.lens.real is None and self.alone(x)):
+            x = x.base
+        return x
+
+    def alone(self, x):
+        """Whether no argument, and no other result, may share memory with an array."""
+        roots = {id(r) for r in roots_of(x)}
+        return roots.isdisjoint(self.arguments) and all(
+            id(x) in bases_of(y) or roots.isdisjoint(id(r) for r in roots_of(y))
+            for y in self.given_back
+        )
 
     def maker(self, x, values):
         """(how, number of the output or leaf, more) by which one result is made."""
@@ -332,11 +350,11 @@ class Traced:
             return "maybe", self.place(x.read()), (self.place(x.flag), x.type)
         if x.scalar:
             return "scalar", self.place(x.read()), None
-        root = x.root()
+        root = self.home(x)
         for i, v in enumerate(values):
             if root is v:
                 return "view", i, self.lenses(x)
-        if x.base is not None:
+        if x is not root:
             return "part", self.place(root.read()), (id(root), self.lenses(x))
         return "array", self.place(x.read()), id(x)
 
@@ -387,6 +405,15 @@ class Traced:
             made[owner] = array.copy() if what in taken else array
             taken.add(what)
         return made[owner] if how == "array" else _through(made[owner], more[1], found)
+
+
+def bases_of(x):
+    """The ids of an array and of those that it is a view of, one of another."""
+    found = {id(x)}
+    while x.base is not None:
+        x = x.base
+        found.add(id(x))
+    return found
 
 
 def _folded(array):

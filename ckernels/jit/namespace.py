@@ -153,6 +153,7 @@ class Namespace:
             self.__dict__[name] = getattr(self, "_" + name.replace("any", "").replace(
                 "contiguous", "").replace("fortran", ""))  # fmt: skip
         self.__dict__["random"] = Forbidden("np.random")
+        self.__dict__["fft"] = Transforms(self)
         for name, axis in (("r_", 0), ("c_", -1)):
             self.__dict__[name] = Joined(trace, name, axis)
         for function in PLACES:
@@ -177,6 +178,27 @@ class Namespace:
 
     def _asarray(self, a, dtype=None, order=None, **options):
         return self._trace.array(a, dtype)
+
+
+class Transforms:
+    """np.fft as a traced function sees it: frequencies may be of a traced count."""
+
+    def __init__(self, names):
+        self.names = names
+
+    def __getattr__(self, name):
+        return getattr(np.fft, name)
+
+    def fftfreq(self, n, d=1.0, device=None):
+        if not isinstance(n, PythonNumber):
+            return np.fft.fftfreq(n, d, device)
+        count = self.names.arange(0, n)
+        return np.where(count < (n - 1) // 2 + 1, count, count - n) * (1.0 / (n * d))
+
+    def rfftfreq(self, n, d=1.0, device=None):
+        if not isinstance(n, PythonNumber):
+            return np.fft.rfftfreq(n, d, device)
+        return self.names.arange(0, n // 2 + 1) * (1.0 / (n * d))
 
 
 # functions of one array that NumPy does not dispatch for a list of traced numbers
@@ -335,7 +357,7 @@ def builtin_names():
 
 
 # objects of this room that a trace can reach
-OWN = (Namespace, MathModule, Forbidden, Range, Indexed)
+OWN = (Namespace, Transforms, MathModule, Forbidden, Range, Indexed)
 
 
 def library(module):

@@ -17,6 +17,7 @@ from .flow import Flow
 from .syntax import transformed
 
 ASSIGNS = ("STORE_GLOBAL", "DELETE_GLOBAL")
+IMPORTED = {"math": math, "numpy": np}  # modules that a function may import while it is traced
 
 
 class Reads:
@@ -127,7 +128,7 @@ def names_of(code, cells):
             raise NotSupported(f"it assigns to {step.argval!r}, which is a name outside of it")
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             found.add(step.argval)
-        if step.opname == "IMPORT_NAME":
+        if step.opname == "IMPORT_NAME" and step.argval.partition(".")[0] not in IMPORTED:
             raise NotSupported(f"it imports {step.argval!r} while it runs")
     for each in code.co_consts:
         if isinstance(each, types.CodeType):
@@ -145,8 +146,12 @@ class TracedNames:
         self.builtins, self.flow = namespace.builtin_names(), Flow(trace)
         self.numpy = namespace.Namespace(trace)
         self.math = namespace.MathModule()
+        self.builtins["__import__"] = self.imported
         self.own = {id(np): self.numpy, id(np.random): namespace.Forbidden("np.random"),
                     id(math): self.math}  # fmt: skip
+        transforms = self.own[id(np.fft)] = self.numpy.fft
+        self.own.update({id(f): getattr(transforms, f.__name__)
+                         for f in (np.fft.fftfreq, np.fft.rfftfreq)})  # fmt: skip
         self.own.update({id(getattr(math, name)): f for name, f in vars(self.math).items()})
         self.own.update({id(getattr(np, name)): made for name, made in vars(self.numpy).items()
                          if name != "_trace"})  # fmt: skip
@@ -192,6 +197,14 @@ class TracedNames:
             return self.function(inner)(*args, **kwargs)
 
         return method
+
+    def imported(self, name, names=None, held=None, wanted=(), level=0):
+        """What `import` gives inside of a traced function: `__import__` of modules in IMPORTED."""
+        top, *parts = name.split(".")
+        module = self.own[id(IMPORTED[top])]
+        for part in parts if wanted else ():
+            module = getattr(module, part)
+        return module
 
     def seen(self, holder, name, value):
         """What stands for the object that a name has."""

@@ -124,8 +124,8 @@ WITHOUT = {
                          "complex_of"), LATE)},
     "lowering": {
         **dict.fromkeys(("inverse", "cofactors", "cofactors_along", "det", "solve", "eigh", "svd",
-                         "qr", "pinv", "svd_full", "qr_full", "lstsq", "expm", "slogdet", "eig",
-                         "eigvalsh"), LAPACK),
+                         "qr", "pinv", "svd_full", "svdvals", "qr_full", "lstsq", "expm",
+                         "slogdet", "eig", "eigvalsh"), LAPACK),
         **dict.fromkeys(("rfft", "irfft", "fft", "rfft_half", "irfft_half"),
                         "a library transforms"),
         **dict.fromkeys(("ravel_multi_index", "unravel_index"), "NumPy counts"),

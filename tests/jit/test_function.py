@@ -632,7 +632,7 @@ def test_no_name_of_numpy_is_hidden_by_one_of_ours():
     check(lambda x: np.trace(np.outer(x, x), 2), np.arange(6.0))
     ours = vars(Namespace(None)).keys() | {n for n in dir(Namespace) if n[0] != "_"}
     made = {f.__name__ for f in (*FILLING, *RANGES, *PLACES)} | {"random", "r_", "c_", "ndarray"}
-    made |= {"mgrid", "ogrid"}
+    made |= {"mgrid", "ogrid", "fft"}
     made |= {"array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"}
     assert {n for n in ours if hasattr(np, n)} == made
 
@@ -732,3 +732,24 @@ def test_numbers_that_a_dtype_does_not_have_added_at_places(ufunc, dtype):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             same(want, ck.jit(lambda x, number=number: at(x, number))(x))
+
+
+def imports_modules(x):
+    import math
+    from math import exp
+
+    import numpy as xp
+    from numpy.linalg import norm
+
+    return xp.sin(x) / norm(x) * exp(-1.0) + math.pi
+
+
+def imports_linalg(x):
+    import numpy.linalg as la
+
+    return la.norm(x) + la.det(np.outer(x[:2], x[1:3]) + np.eye(2))
+
+
+@pytest.mark.parametrize("function", [imports_modules, imports_linalg])
+def test_imports_inside_of_a_function(function):
+    check(function, np.arange(1.0, 20.0))

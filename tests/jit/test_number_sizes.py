@@ -19,6 +19,12 @@ def same(want, got):
         same_one(one, other)
 
 
+def frequencies(x):
+    n = x.size
+    low_pass = np.abs(np.fft.fftfreq(n, d=0.5)) < 0.4
+    return np.fft.ifft(np.fft.fft(x) * low_pass).real, np.fft.fftfreq(n), np.fft.rfftfreq(n, 0.1)
+
+
 def shifted(x):
     n = len(x)
     y = np.zeros(n)
@@ -88,7 +94,8 @@ def checked(x):
 
 
 @pytest.mark.parametrize("function", [
-    shifted, padded, window, halves, ranges, matrices, numbers, views, reshaped, checked, dtypes,
+    frequencies, shifted, padded, window, halves, ranges, matrices, numbers, views, reshaped,
+    checked, dtypes,
 ], ids=lambda f: f.__name__)  # fmt: skip
 def test_one_trace_serves_all_sizes(function):
     f = ck.jit(function)

@@ -544,16 +544,17 @@ def third_derivatives_of_a_determinant(rng):
     return Case(lambda x, g: make("cofactors_along", (x, g)), [x, g], order=1)
 
 
-@case("eigh", "svd", "qr", "item")
+@case("eigh", "svd", "svdvals", "qr", "item")
 def decomposition(rng):
     x = numbers(rng, (3, 2), -0.3, 0.3) + np.array([[3.0, 0], [0, 1.0], [0.3, 0.2]])
     build = [
         lambda x: ops.svd(x)[1],
+        lambda x: ops.svd(ops.transpose(x), compute_uv=False),
         lambda x: [ops.square(n) for n in ops.svd(x)],
         lambda x: [ops.square(n) for n in ops.qr(x)],
         lambda x: ops.eigh(ops.matmul(ops.transpose(x), x))[0],
         lambda x: ops.square(ops.eigh(ops.matmul(ops.transpose(x), x))[1]),
-    ][int(rng.integers(5))]
+    ][int(rng.integers(6))]
     return Case(build, [x])
 
 
