@@ -289,7 +289,7 @@ def test_embedding_and_masks():
     states, table = model.predict(x)
     np.testing.assert_array_equal(table, layer.get_weights()[0][x])
     short = keras.models.Model(inputs, outputs[0])
-    np.testing.assert_allclose(short.predict(x[:1])[0], states[0], rtol=1e-5)
+    np.testing.assert_allclose(short.predict(x[:1])[0], states[0], rtol=1e-5, atol=1e-8)
     lstm = model.layers[2]
     np.testing.assert_allclose(
         states[0], oracle.lstm(table[:1, :3], lstm.get_weights(), lstm)[0], rtol=1e-4, atol=1e-6

@@ -356,7 +356,7 @@ def test_inputs_with_an_update_beside_what_is_no_tensor():
     assert f(x=1.0, kept=["c"]) == [["c"], 0] and f["total"] == 1
     with pytest.raises(TypeError, match="at most"):
         f(1.0, ["a"], 2.0, 3.0)
-    with pytest.raises(TypeError):  # a state is not changed by a call that fails
+    with pytest.raises(ValueError):  # a state is not changed by a call that fails
         f("no number")
     assert f["total"] == 1 and f["kept"] == ["c", 1]
     matrix = theano.sparse.csr_matrix("m")
