@@ -51,11 +51,15 @@ class Pair:
         return self.whole
 
     def of_shape(self, shape):
-        """With parts of this shape: a part that is one number may lack axes."""
-        for name in "ab":
-            part = getattr(self, name)
-            if part.ndim != len(shape) or not known_same(part.shape, shape):
-                setattr(self, name, ops.broadcast_to(part, list(shape)))
+        """With parts of this shape: a part that is one number may lack axes. Of a size that is open
+        the other part knows."""
+        for name, other in ("ab", "ba"):
+            part, whole = getattr(self, name), getattr(self, other)
+            if part.ndim == len(shape) and known_same(part.shape, shape):
+                continue
+            by_other = None in shape and known_same(whole.shape, shape)
+            setattr(self, name, ops.broadcast_like(part, whole) if by_other
+                    else ops.broadcast_to(part, list(shape)))  # fmt: skip
         return self
 
 

@@ -142,3 +142,21 @@ def test_products_of_matrices_are_numpys():
         return m
 
     check(powers, Z[:16].reshape(4, 4), traced=False)
+
+
+def propagated(x, steps):
+    psi = np.exp(-(x**2) + 2j * x)
+    half = np.exp(-0.5j * x**2)
+    for _ in range(steps):
+        psi = half * psi + 0.25j * x
+    return psi
+
+
+def test_one_trace_for_all_sizes_and_counts():
+    """An imaginary number by an array has a part without axes, whose size is open."""
+    jitted = ck.jit(propagated)
+    for size, steps in ((20, 5), (31, 7), (64, 0), (9, 50)):
+        x = np.linspace(-2, 2, size)
+        np.testing.assert_allclose(jitted(x, steps), propagated(x, steps), rtol=1e-12)
+    report = jitted.report()
+    assert report["traces"] == 1 and not report["numpy"] and not report["pinned"]
