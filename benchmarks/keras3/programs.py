@@ -88,9 +88,14 @@ def text():
 @program
 def transformer():
     """Two causal blocks of width 64 with 4 heads over 64 of 1,000 tokens, 16 texts."""
+    return causal(2)
+
+
+def causal(count):
+    """So many causal blocks."""
     inputs = keras.Input((64,))
     x = layers.Embedding(1000, 64)(inputs)
-    for _ in range(2):
+    for _ in range(count):
         y = layers.MultiHeadAttention(4, 16)(x, x, use_causal_mask=True)
         x = layers.LayerNormalization()(x + y)
         y = layers.Dense(64)(layers.Dense(128, activation="gelu")(x))
@@ -112,15 +117,7 @@ def recommender():
 @program
 def blocks():
     """Eight blocks of the transformer above: its first batches."""
-    inputs = keras.Input((64,))
-    x = layers.Embedding(1000, 64)(inputs)
-    for _ in range(8):
-        y = layers.MultiHeadAttention(4, 16)(x, x, use_causal_mask=True)
-        x = layers.LayerNormalization()(x + y)
-        y = layers.Dense(64)(layers.Dense(128, activation="gelu")(x))
-        x = layers.LayerNormalization()(x + y)
-    model = classifier(keras.Model(inputs, layers.Dense(1000)(x)))
-    return model, integers(1000, 16, 64), integers(1000, 16, 64)
+    return causal(8)
 
 
 @program

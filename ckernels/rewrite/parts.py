@@ -33,7 +33,7 @@ def parts_of(node):
         node = base
     if not found or not _zeros(node):
         return None
-    found.sort(key=lambda part: part[0])
+    found = sorted_parts(found)
     return (axis, found) if disjoint(found) else None
 
 
@@ -59,17 +59,22 @@ def parts_side_by_side(node):
     one, two = parts_of(a), parts_of(b)
     if one is None or two is None or one[0] != two[0]:
         return None
-    axis, parts = one[0], sorted(one[1] + two[1], key=lambda part: part[0])
+    axis, parts = one[0], sorted_parts(one[1] + two[1])
     if not disjoint(parts):
         return None
     ends = [0] + [p[1] for p in parts]
     if ends[:-1] == [p[0] for p in parts] and ends[-1] == node.shape[axis]:
         return make("concatenate", [p[2] for p in parts], {"axis": axis})
     for first, end, value in two[1]:
-        slices = [WHOLE[0]] * node.ndim
-        slices[axis] = (first, end, 1)
-        a = make("set_slice", (a, value), {"slices": tuple(slices)})
+        a = with_part("set_slice", a, axis, first, end, value)
     return a
+
+
+def with_part(op, x, axis, first, end, value):
+    """`x` with `value` stored in, or added to, a part along one axis."""
+    slices = [WHOLE[0]] * x.ndim
+    slices[axis] = (first, end, 1)
+    return make(op, (x, value), {"slices": tuple(slices)})
 
 
 @family.rule("set_slice", "inc_slice")
@@ -95,9 +100,7 @@ def neighbours_stored(node):
         value = make("concatenate", values, {"axis": axis}) if len(values) > 1 else values[0]
         if value.shape == x.shape:
             return make("add", (x, value)) if node.op.name == "inc_slice" else value
-        slices = [WHOLE[0]] * node.ndim
-        slices[axis] = (first, end, 1)
-        x = make(node.op, (x, value), {"slices": tuple(slices)})
+        x = with_part(node.op, x, axis, first, end, value)
     return x
 
 

@@ -147,6 +147,20 @@ SHAPES = {
 }
 
 
+def has_slope(cost, x):
+    """The gradient of `cost` at x beside differences of the sixth order."""
+    a = leaf(x.shape)
+    node, want, h = cost(a), np.zeros_like(x), 1e-4
+    for i in np.ndindex(*x.shape):
+        for j, weight in ((1, 45), (2, -9), (3, 1)):
+            for sign in (1, -1):
+                moved = x.copy()
+                moved[i] += sign * j * h
+                want[i] += sign * weight * evaluate([node], {a: moved})[0] / (60 * h)
+    (got,) = evaluate([reverse.grad(node, a)], {a: x})
+    np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("name", SHAPES)
 def test_gradient_of_svd(name, full):
@@ -170,16 +184,7 @@ def test_gradient_of_svd(name, full):
             )
         return total
 
-    a = leaf(x.shape)
-    node, want, h = cost(a), np.zeros_like(x), 1e-4
-    for i in np.ndindex(*x.shape):
-        for j, weight in ((1, 45), (2, -9), (3, 1)):
-            for sign in (1, -1):
-                moved = x.copy()
-                moved[i] += sign * j * h
-                want[i] += sign * weight * evaluate([node], {a: moved})[0] / (60 * h)
-    (got,) = evaluate([reverse.grad(node, a)], {a: x})
-    np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-6)
+    has_slope(cost, x)
 
 
 def test_second_derivatives_at_equal_values_are_nan_and_not_wrong():
@@ -212,13 +217,4 @@ def test_costs_of_one_factor_alone(shape, which):
         scaled = ops.mul(rows, weights.reshape(-1, 1))
         return ops.sum(ops.mul(ops.matmul(ops.transpose(scaled), rows), b))
 
-    a = leaf(x.shape)
-    node, want, h = cost(a), np.zeros_like(x), 1e-4
-    for i in np.ndindex(*x.shape):
-        for j, weight in ((1, 45), (2, -9), (3, 1)):
-            for sign in (1, -1):
-                moved = x.copy()
-                moved[i] += sign * j * h
-                want[i] += sign * weight * evaluate([node], {a: moved})[0] / (60 * h)
-    (got,) = evaluate([reverse.grad(node, a)], {a: x})
-    np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-6)
+    has_slope(cost, x)

@@ -1,6 +1,7 @@
 """A function under jit beside itself: results, their kinds and arguments are compared."""
 
 import copy
+import importlib.util
 import warnings
 
 import numpy as np
@@ -47,3 +48,13 @@ def check(function, *args, traced=True):
             same(a, b)
     assert traced is None or (not jitted.report()["numpy"]) == traced, jitted.report()
     return jitted
+
+
+def written(text, name, folder):
+    """The function f of a program, as a module of this name in `folder`."""
+    path = folder / f"{name}.py"
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.f

@@ -1,7 +1,6 @@
 """Functions made at random: loops in loops, left by break, continue and return, with else, choices
 of data and stores into arrays; jitted, they give NumPy's numbers, types, dtypes and arrays."""
 
-import importlib.util
 import random
 import warnings
 
@@ -11,7 +10,7 @@ import pytest
 import ckernels as ck
 from ckernels.base.errors import CKernelsWarning
 
-from .beside import same
+from .beside import same, written
 
 TESTS = ["x[i] > 0", "s > 2", "t < 5", "x[i] > x[i - 1]", "s < x[i]", "t % 3 == 1", "a[i] > 1",
          "best < s"]  # fmt: skip
@@ -88,15 +87,6 @@ class Writer:
         return "\n".join(self.lines) + "\n"
 
 
-def function_of(seed, folder):
-    path = folder / f"loops{seed}.py"
-    path.write_text(Writer(seed).source())
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.f
-
-
 def equal(want, got):
     for a, b in zip(want, got, strict=True) if isinstance(want, tuple) else [(want, got)]:
         same(a, b)
@@ -104,7 +94,7 @@ def equal(want, got):
 
 @pytest.mark.parametrize("seed", range(24))
 def test_random_loops(seed, tmp_path):
-    function = function_of(seed, tmp_path)
+    function = written(Writer(seed).source(), f"loops{seed}", tmp_path)
     jitted, rng = ck.jit(function), np.random.default_rng(seed)
     for x in (np.arange(12.0) - 5, rng.normal(size=12) * 3, rng.integers(-5, 6, 12)):
         with warnings.catch_warnings(), np.errstate(all="ignore"):

@@ -1,7 +1,6 @@
 """NumPy programs made at random, jitted: NumPy's numbers, types, dtypes, errors and arguments, over
 sizes that are known and left open, in whatever order they come."""
 
-import importlib.util
 import random
 import warnings
 
@@ -10,19 +9,11 @@ import pytest
 
 import ckernels as ck
 
+from .beside import written
 from .random_programs import Writer, arguments, copied
 
 SIZES = [0, 1, 3, 8, 9, 12, 17, 33]
 ULPS = 64
-
-
-def function_of(seed, folder):
-    path = folder / f"program{seed}.py"
-    path.write_text(Writer(seed).source())
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.f
 
 
 def outcome(function, args):
@@ -59,7 +50,7 @@ def differs(want, got, near, eps=0):
 
 def run(seed, folder):
     """How many calls gave results that were compared."""
-    function = function_of(seed, folder)
+    function = written(Writer(seed).source(), f"program{seed}", folder)
     jitted, sizes, compared = ck.jit(function), SIZES[:], 0
     random.Random(seed).shuffle(sizes)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
