@@ -1,8 +1,9 @@
 """How often each kernel was read from the compiledir, for people who ask which ones are used.
 
 Each process appends the keys it found, in one write to one file: no lock, no counter to lose. The
-file is summed up when it has grown. Counts are only for people: appends during a summing up are
-lost, and over NFS appends may overwrite one another.
+file is summed up when it is twice as long as the last sum was, which its first line says. Counts
+are only for people: appends during a summing up are lost, and over NFS appends may overwrite one
+another.
 """
 
 import os
@@ -11,7 +12,8 @@ import re
 from . import process, system
 
 NAME = "hits"
-LARGEST = 256 << 10  # bytes of the file beyond which it is summed up
+LARGEST = 256 << 10  # bytes of the file beyond which it is summed up for the first time
+LIMIT = re.compile(rb"limit (\d{1,18})\n")
 LINE = re.compile(rb"([0-9a-f]{64})(?: (\d{1,18}))?")
 
 
@@ -20,18 +22,26 @@ def record(directory, keys):
     try:
         fd = os.open(
             os.path.join(directory, NAME),
-            os.O_WRONLY | os.O_APPEND | os.O_CREAT | system.CAREFUL,
+            os.O_RDWR | os.O_APPEND | os.O_CREAT | system.CAREFUL,
             0o600,
         )
         try:
             os.write(fd, "".join(f"{key}\n" for key in keys).encode("ascii"))
-            grown = os.fstat(fd).st_size > LARGEST
+            size = os.fstat(fd).st_size
+            grown = size > LARGEST and size > limit(fd)
         finally:
             os.close(fd)
         if grown:
             sum_up(directory)
     except OSError:
         pass
+
+
+def limit(fd):
+    """The bytes beyond which an open file of hits is summed up."""
+    os.lseek(fd, 0, os.SEEK_SET)
+    first = LIMIT.match(os.read(fd, 32))
+    return int(first[1]) if first else LARGEST
 
 
 def counts(directory):
@@ -52,9 +62,9 @@ def counts(directory):
 
 def sum_up(directory):
     """Write one line per kernel that is still there."""
-    lines = [
-        f"{key} {count}\n"
-        for key, count in counts(directory).items()
-        if os.path.exists(os.path.join(directory, key + ".so"))
-    ]
-    process.write_atomically(os.path.join(directory, NAME), "".join(lines).encode("ascii"))
+    there = set(os.listdir(directory))
+    lines = "".join(
+        f"{key} {count}\n" for key, count in counts(directory).items() if key + ".so" in there
+    )
+    text = f"limit {max(LARGEST, 2 * len(lines))}\n{lines}"
+    process.write_atomically(os.path.join(directory, NAME), text.encode("ascii"))
