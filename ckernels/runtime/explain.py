@@ -7,12 +7,15 @@ The reasons are those of the scheduler (schedule/reasons.py); nothing is decided
 from ..base import given
 from ..graph.printing import location
 from ..plan.concrete import concretise
-from ..plan.instructions import Scan, flatten
+from ..plan.instructions import PyCall, Scan, flatten
 from ..schedule.group import AXIS_VIEWS
 from ..schedule.legal import whole
+from ..schedule.reasons import Reason
 from .program import show_assumption
 
 INDENT = "      "
+SHOWN_BY = ("item", "real_part", "imag_part")  # views, but for those of kind "movement"
+BY_NUMPY = Reason("NumPy computes it")
 NOT_YET = "Nothing was planned yet: call the function first, then explain() speaks of its shapes."
 
 
@@ -29,7 +32,7 @@ def explain(program, rewrites=False):
     for k, instr in enumerate(instructions):
         lines.append(f"{k}: {'  ' * instr.depth}{instr.name}")
         lines += [INDENT + line for line in computed(instr)]
-        lines += [INDENT + line for line in read(instr, k, schedules, made)]
+        lines += [INDENT + line for line in read(instr, k, schedules, made, instructions)]
         lines += [INDENT + line for line in others.get(k, ())]
         lines += [INDENT + line for line in parts_of_batch(instr)]
     lines += stored_scores(program)
@@ -45,19 +48,21 @@ def computed(instr):
     return [f"{where}: {', '.join(names)}" for where, names in found.items() if where]
 
 
-def read(instr, at, schedules, made):
+def read(instr, at, schedules, made, instructions):
     """One line for each value of another instruction that this one reads: which, and why."""
     mine, found = {n.uid for n in instr.nodes}, {}
     for node in instr.nodes:
         for x in node.inputs:
             reason = None
-            while x.uid not in mine and x.op.kind == "movement" or x.op.name == "item":
+            while x.uid not in mine and x.op.kind == "movement" or x.op.name in SHOWN_BY:
                 if x.op.name not in AXIS_VIEWS:
                     reason = reason or why(x, node, mine, schedules)
                 x = x.inputs[0]
             if x.uid in mine or x.op.kind == "leaf" or made.get(x.uid, at) == at:
                 continue
-            reason = why(x, node, mine, schedules, reason)
+            maker = instructions[made[x.uid]]
+            by_numpy = isinstance(maker, PyCall) and not isinstance(instr, PyCall)
+            reason = BY_NUMPY if by_numpy else why(x, node, mine, schedules, reason)
             found[f"reads {x.op.name} of {made[x.uid]}: {reason}"] = None
     return list(found)
 

@@ -132,6 +132,16 @@ def test_a_loop_on_the_rows_of_a_product_has_no_reason():
     assert f.steps() == ["0: matmul then relu"] and "matrix product" not in f.explain()
 
 
+@pytest.mark.parametrize("dtype, after", [("int32", K.square), ("complex64", K.exp)])
+def test_what_numpy_computes(dtype, after):
+    """Products of integers and of complex numbers, of which a loop reads both parts."""
+    x = K.placeholder((4, 4), dtype=dtype)
+    f = K.function([x], after(K.dot(x, x)))
+    f(np.ones((4, 4), dtype))
+    assert len(f.steps()) == 2
+    assert [n for n in lines_of(f, 1) if "reads" in n] == ["reads matmul of 0: NumPy computes it"]
+
+
 def test_a_loop_that_lies_turned_runs_on_rows_all_the_same():
     """What is turned and turned back walks the rows in their order; what is reshaped does too."""
     x, w = K.placeholder((None, 4), name="x"), square()

@@ -1,12 +1,14 @@
 """Any program after any other gives its own bits: in one process, and in two with one compiledir.
 
-Pairs are drawn from pair_programs.py: a program and a twin that differs in one choice (an axis, a
-dtype, a layout, a number, a function of the same family), and programs of any two families. Own
-bits are those of a process that ran nothing before, with an empty compiledir; kernels of both
-programs, but no plans, are put into the compiledir of a pair, since their key is their text.
+Lines of programs are drawn from pair_programs.py: programs and twins of them that differ in one
+choice (an axis, a dtype, a layout, a number, a function of the same family), of any families; each
+is to give its own bits after all that stand before it. Own bits are those of a process that ran
+nothing before, with an empty compiledir. Kernels, but no plans, are in a layer that all processes
+read, since their key is their text; they may be kept from run to run.
 """
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -19,7 +21,8 @@ from .pair_programs import FAMILIES
 
 NAMES = list(FAMILIES)
 SHORT = ["special", "complex_numbers", "reductions", "random", "orders", "jitted", "row_updates"]
-ANY = 2  # pairs of a program and any other, for each family with a twin
+LINE = 4, 3  # families in a line, and programs of each: one and twins of it
+PAIRS = math.prod(LINE) * (math.prod(LINE) - 1) // 2
 
 
 class Forks:
@@ -30,6 +33,9 @@ class Forks:
 
     def __init__(self, root, before="pass"):
         self.root, self.own, self.folders = root, {}, 0
+        kept = os.environ.get("CKERNELS_TESTS_KERNELS")
+        self.kernels = (Path(kept) if kept else root) / "kernels-of-pairs"
+        self.kernels.mkdir(0o700, exist_ok=True)
         code = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parents[1])!r})
@@ -37,7 +43,7 @@ from stress import pair_programs
 {before}
 pair_programs.serve()
 """
-        flags = f"base_compiledir={root}"
+        flags = f"base_compiledir={root},cache.path={self.kernels}"
         self.process = subprocess.Popen(
             [sys.executable, "-W", "ignore", "-c", code],
             stdin=subprocess.PIPE,
@@ -47,14 +53,13 @@ pair_programs.serve()
         )
 
     def folder(self, *programs):
-        """A new compiledir, with the kernels of programs that have run alone."""
+        """A new compiledir, with the plans of programs that have run alone."""
         self.folders += 1
         found = self.root / str(self.folders)
         found.mkdir(0o700)
         for program in programs:
-            for path in self.own[program][2].iterdir():
-                if path.suffix in (".so", ".json") and not (found / path.name).exists():
-                    os.link(path, found / path.name)
+            for path in self.own[program][2].glob("*.plan"):
+                os.link(path, found / path.name)
         return found
 
     def run(self, folder, *programs):
@@ -68,20 +73,35 @@ pair_programs.serve()
         if program not in self.own:
             folder = self.folder()
             self.own[program] = (*self.run(folder, program)[0], folder)
+            for path in folder.iterdir():
+                if path.suffix in (".so", ".json"):
+                    path.rename(self.kernels / path.name)
         return self.own[program][:2]
 
     def twin(self, program, rng):
         return (*program[:2], int(rng.integers(self.alone(program)[1])))
 
-    def check(self, first, second):
-        """Whether the two give different results; each its own, after the other."""
-        digests = [self.alone(p)[0] for p in (first, second)]
-        one, two = self.folder(first, second), self.folder(first, second)
-        found = [d for d, _ in self.run(one, first, second)]
-        assert found == digests, f"one process: {second} after {first}"
-        found = [self.run(two, p)[0][0] for p in (first, second)]
-        assert found == digests, f"two processes: {second} after {first}"
-        return digests[0] != digests[1]
+    def check(self, *programs):
+        """Each gives its own after those before it, in one process and in a process each."""
+        own = [self.alone(p)[0] for p in programs]
+        together = self.folder()
+        ways = {
+            "one process": self.run(self.folder(), *programs),
+            "a process each": [self.run(together, p)[0] for p in programs],
+        }
+        for way, found in ways.items():
+            for n, (digest, _) in enumerate(found):
+                assert digest == own[n], f"{way}: {programs[n]} after {programs[:n]}"
+
+    def line(self, names, seed, rng):
+        """(programs of families and their twins in any order, how many twins give other bits)."""
+        found, different = [], 0
+        for name in names:
+            program = (name, seed, None)
+            twins = [self.twin(program, rng) for _ in range(LINE[1] - 1)]
+            different += sum(self.alone(t)[0] != self.alone(program)[0] for t in twins)
+            found += [program, *twins]
+        return [found[n] for n in rng.permutation(len(found))], different
 
     def __enter__(self):
         return self
@@ -103,32 +123,26 @@ def test_a_program_after_its_twin(forks):
     rng = np.random.default_rng(3)
     for name in SHORT:
         program = (name, int(rng.integers(1000)), None)
-        forks.check(program, forks.twin(program, rng))
+        forks.check(program, forks.twin(program, rng), program)
 
 
 def test_a_program_after_any_other(forks):
     programs = [("matrices", 5, None), ("sparse", 5, None), ("arrays", 5, None)]
-    for first in programs:
-        for second in programs:
-            forks.check(first, second)
+    forks.check(*programs, *programs)
 
 
 @pytest.mark.slow
 def test_many_pairs(forks, many):
     """2,000 pairs of 10,000 cases."""
-    rng, different, twins = np.random.default_rng(), 0, 0
-    seed, rounds = int(rng.integers(10**6)), -(-many // (5 * (1 + ANY) * len(NAMES)))
-    for turn in range(rounds):
-        for name in NAMES:
-            program = (name, seed + turn // 2, None)
-            twin = forks.twin(program, rng)
-            pair = [program, twin][:: 1 - 2 * int(rng.integers(2))]
-            different += forks.check(*pair)
-            twins += 1
-            for _ in range(ANY):
-                known = list(forks.own)
-                forks.check(program, known[rng.integers(len(known))])
-    assert different > 0.5 * twins  # a layout, or an open size, is to change nothing
+    rng, different, twins, names = np.random.default_rng(), 0, 0, []
+    seed, lines = int(rng.integers(10**6)), -(-many // (5 * PAIRS))
+    for number in range(lines):
+        names = names if len(names) >= LINE[0] else [NAMES[n] for n in rng.permutation(len(NAMES))]
+        programs, others = forks.line(names[: LINE[0]], seed + number, rng)
+        names = names[LINE[0] :]
+        different, twins = different + others, twins + LINE[0] * (LINE[1] - 1)
+        forks.check(*programs)
+    assert different > 0.4 * twins  # a layout, or an open size, is to change nothing
 
 
 EVERYTHING_INERT = """
