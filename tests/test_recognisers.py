@@ -53,6 +53,8 @@ NEAR = {
     "schedule/units.py": ("schedule/test_fuse_partition.py", "test_below_knows_what_reaches_what"),
     "codegen/forms/contraction.py": ("codegen/forms/test_contraction.py", "test_near_misses"),
     "codegen/forms/nest.py": ("codegen/forms/test_short.py", "test_near_misses"),
+    "codegen/forms/columns.py": ("codegen/forms/test_loops.py", "test_near_misses"),
+    "codegen/forms/row_loops.py": ("codegen/forms/test_loops.py", "test_near_misses"),
     "codegen/forms/rows.py": ("codegen/forms/test_rows.py",
                               "test_rows_in_cache_short_ones_and_very_long_ones_do_not",
                               "test_only_dear_loops_and_extremes_take_the_rest_as_a_vector",

@@ -62,13 +62,17 @@ def both(bands):
     return "\n".join([*texts, HEAD + " {\n" + call])
 
 
+def form_of(kernel):
+    """The class that writes a kernel."""
+    short = kernel.form == "flat" and any(op.laid for op in kernel.operands)
+    return ShortRows if short else FORMS[kernel.form]
+
+
 def written(kernel):
     """The text of a kernel of the IR, called $name."""
-    form, loop = FORMS[kernel.form], getattr(kernel, "kernel", kernel)
-    if kernel.form == "flat" and any(op.laid for op in kernel.operands):
-        form = ShortRows
-    printer = Printer(loop)
-    form(kernel, printer).write()
+    printer = Printer(getattr(kernel, "kernel", kernel))
+    form = form_of(kernel)(kernel, printer)
+    form.write()
     attribute = ""
     if kernel.form != "steps" and mathlib.snippets("\n".join(printer.lines)):
         attribute = APART

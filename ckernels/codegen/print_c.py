@@ -201,6 +201,13 @@ class Printer:
         by = f"{name}++" if step == 1 else f"{name} += {step}"
         return self.block(f"for (int64_t {name} = {begin}; {name} < {end}; {by})")
 
+    @contextmanager
+    def blocks(self, name, end_name, begin, end, size):
+        """A loop over blocks of `size`, whose ends are called `name` and `end_name`."""
+        with self.loop(name, begin, end, size):
+            self.let(**{end_name: f"{name} + {size} < {end} ? {name} + {size} : {end}"})
+            yield
+
     def whole_blocks(self, name, end, size):
         """A loop that goes on from the present value of `name`, while a block of `size` fits before
         the end."""

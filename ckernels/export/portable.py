@@ -13,7 +13,8 @@ from string import Template
 from ..base.dtypes import C_NAMES, SUFFIX
 from ..base.errors import NotSupported
 from ..codegen.emit import emit
-from ..codegen.forms.rows import BLOCK, ROW_SCRATCH
+from ..codegen.forms.row_loops import BLOCK
+from ..codegen.forms.rows import ROW_SCRATCH
 from ..codegen.ir import Kernel
 
 HERE = Path(__file__).parent / "c"

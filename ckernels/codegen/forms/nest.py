@@ -3,6 +3,7 @@
 The C name of each number of a launch comes from dims.py, which knows their order.
 """
 
+from functools import partial
 from itertools import count
 
 from .. import passes
@@ -19,6 +20,8 @@ def steps(j, stride):
 
 class Nest:
     """One kernel and the printer that gets its statements."""
+
+    changes = ()  # what becomes of its loops: see loops.py
 
     def __init__(self, kernel, printer):
         self.k, self.c = kernel, printer
@@ -37,6 +40,18 @@ class Nest:
         self.fetched = {v.operand: i for i, v in enumerate(kernel.values) if v.op == "fetch"}
         self.places = passes.places(kernel)
         self.turned = {}  # operand: where its element i lies meanwhile
+        self.changed = []  # names of the changes that were made
+
+    # ---- loops ----------------------------------------------------------------------------------
+
+    def print_loop(self, loop, done=0):
+        """Print a loop by the first change behind `done` that holds for it."""
+        for at, change in enumerate(self.changes[done:], done + 1):
+            if change.when(self, loop):
+                self.changed.append(change.name)
+                change.write(self, loop, partial(self.print_loop, done=at))
+                return
+        self.print_plainly(loop)
 
     # ---- indices --------------------------------------------------------------------------------
 

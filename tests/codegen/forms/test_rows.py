@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ckernels import ops
-from ckernels.codegen.forms.rows import KNOWN
+from ckernels.codegen.forms.row_loops import KNOWN
 from ckernels.ops.reference import evaluate
 from ckernels.runtime.function import make_function
 

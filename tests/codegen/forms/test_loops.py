@@ -1,0 +1,169 @@
+"""Each change of a loop: where it is made, and graphs that almost have what it asks for. All of
+them are compared with NumPy's oracles."""
+
+import numpy as np
+import pytest
+
+from ckernels import ops
+from ckernels.codegen.emit import FORMS, form_of
+from ckernels.codegen.print_c import Printer
+
+from ..planned import plan
+
+RNG = np.random.default_rng(5)
+X, LONG = RNG.normal(size=(40, 50)), RNG.normal(size=(70, 3000))
+FLOATS, ROWS = X.astype("float32"), LONG.astype("float32")
+BLOCK = RNG.normal(size=(6, 5, 300)).astype("float32")
+TRUE, GATES = X > 0, RNG.normal(size=(9, 30)).astype("float32")
+TRUE_BLOCK = RNG.normal(size=(6, 5, 300)) > 2
+BANDED = RNG.normal(size=(16384, 40)).astype("float32")
+
+
+def off_mean(x):
+    return x - ops.mean(x, 1, keepdims=True)
+
+
+def of_rows(x):
+    """Rows by a norm, and sums of their columns."""
+    y = off_mean(x) / ops.sqrt(ops.mean(ops.square(off_mean(x)), 1, keepdims=True) + 1e-3)
+    return [y, ops.sum(y, 0)]
+
+
+def gates(x):
+    return ops.tanh(x) * ops.sigmoid(x)
+
+
+# {change: ([where it is made], [near misses])}; each is (build, its arrays)
+CASES = {
+    "seek": (
+        [(lambda x: ops.argmax(x, 1), FLOATS), (lambda x: ops.argmin(ops.tanh(x), 1), X)],
+        [(lambda x: ops.max(x, 1), FLOATS),  # no place
+         (lambda x: [ops.argmax(x, 1), ops.sum(x, 1)], FLOATS),  # a sum in the same loop
+         (lambda x: [ops.argmax(x, 1), x - ops.max(x, 1, keepdims=True)], FLOATS),  # a store
+         (lambda x: ops.argmax(x, 0), FLOATS)],  # of columns
+    ),
+    "search": (
+        [(lambda x: ops.argmax(x, 1), FLOATS)],
+        [(lambda x: x - ops.max(x, 1, keepdims=True), FLOATS),
+         (lambda x: ops.square(x - ops.min(x, 1, keepdims=True)), FLOATS)],
+    ),
+    "runs": (
+        [(lambda x: ops.sum(x, (0, 2)), BLOCK)],
+        [(lambda x: ops.sum(x, (1, 2)), BLOCK)],  # axes that lie as one
+    ),
+    "until known": (
+        [(lambda x: ops.any(x, 1), LONG > 3), (lambda x: ops.all(x, 1), FLOATS)],
+        [(lambda x: [ops.any(x, 1), ops.sum(x, 1)], FLOATS),  # a sum needs all
+         (lambda x: ops.any(x, (0, 2)), TRUE_BLOCK),  # run by run
+         (lambda x: ops.max(ops.cast(x, "uint8"), 1), TRUE)],
+    ),
+    "blocks": (
+        [(lambda x: ops.softmax(x, 1), FLOATS), (lambda x: ops.sum(ops.exp(x), 1), FLOATS)],
+        [(lambda x: ops.sum(x, 1), FLOATS), (lambda x: ops.sum(ops.exp(x), 1), X)],
+    ),
+    "prefetch": (
+        [(lambda x: ops.softmax(x, 1), FLOATS), (lambda x: ops.var(x), ROWS)],
+        [(lambda x: ops.sum(ops.exp(x), 1), FLOATS),  # one loop
+         (lambda x: ops.var(x[:, ::2], 1), ROWS),  # every other number
+         (lambda x: off_mean(x) * 2, FLOATS)],  # cheap, stored, from a cache
+    ),
+    "sums of blocks": (
+        [(lambda x: ops.sum(ops.exp(x), 1), FLOATS),
+         (lambda x: ops.sum(ops.square(off_mean(x)), 1), FLOATS)],  # of rows read twice
+        [(lambda x: ops.sum(x, 1), FLOATS),  # cheap
+         (lambda x: ops.sum(ops.exp(x), 1), X),  # of doubles
+         (lambda x: ops.prod(ops.exp(x / 90), 1), FLOATS)],  # no sum
+    ),
+    "side by side": (
+        [(lambda x: ops.sum(x, 1), ROWS), (lambda x: ops.sum(ops.square(x), 1), X)],
+        [(lambda x: ops.prod(x / 9 + 1, 1), X),
+         (lambda x: ops.sum(ops.exp(x), 1), X),  # dear
+         (lambda x: ops.sum(x[:, ::2], 1), X),  # every other number
+         (lambda x: ops.sum(x * x[::-1], 1), FLOATS),  # floats of two operands
+         (lambda x: ops.sum(x, 1), X.astype("int64")),
+         (lambda x: ops.sum(x, 1), X.astype("float16")),
+         (lambda x: ops.sum(x, (0, 2)), BLOCK.astype("float64")),  # run by run
+         (lambda x: [ops.sum(x, 1), x * ops.sum(x, 1, keepdims=True) + 1, ops.max(x, 1)], X)],
+    ),
+    "rest": (
+        [(lambda x: ops.softmax(x, 1), FLOATS), (lambda x: ops.max(x, 1), FLOATS)],
+        [(lambda x: ops.sum(ops.square(x), 1), FLOATS),  # cheap
+         (lambda x: ops.prod(x / 9 + 1, 1), FLOATS),
+         (lambda x: ops.prod(ops.exp(x / 900)), ROWS)],  # chunks, no rows
+    ),
+    "several rows": (
+        [(lambda x: ops.sum(x, 0), FLOATS), (lambda x: ops.sum(ops.square(x), 0), X)],
+        [(lambda x: ops.sum(ops.exp(x), 0), FLOATS),  # dear
+         (lambda x: ops.sum(x, (0, 2)), RNG.normal(size=(6, 5, 7, 300)))],  # runs of several axes
+    ),
+    "bands": (
+        [(of_rows, BANDED)],
+        [(lambda x: ops.sum(ops.exp(x), 0), ROWS)],  # rows that no other kernel makes
+    ),
+    "one number first": (
+        [(lambda x, s: [x * ops.exp(s), ops.exp(s)], X, np.float64(0.5))],
+        [(lambda x, s: x * ops.exp(s), X, np.float64(0.5)),
+         (lambda s: ops.exp(s), np.float64(0.5))],  # nothing besides
+    ),
+    "turned": (
+        [(lambda x: ops.isnan(x[:, ::-1]), FLOATS)],
+        [(lambda x: ops.isnan(x), FLOATS), (lambda x: -x[:, ::-1], FLOATS),
+         (lambda x: ops.isnan(x[:, ::-2]), FLOATS)],
+    ),
+    "asked": (
+        [(lambda x: ops.sin(x), FLOATS), (lambda x: ops.tan(x * 3) + ops.cos(x), X)],
+        [(lambda x: ops.sin(ops.exp(x)), FLOATS), (lambda x: ops.sinh(x), FLOATS),
+         (lambda x: ops.sum(ops.sin(x), 1), FLOATS)],
+    ),
+    "short vectors": (
+        [(lambda x: ops.logical_not(x[:, :33]), TRUE)],
+        [(lambda x: ops.logical_not(x), TRUE),  # one row
+         (lambda x: -x[:, :33], FLOATS),
+         (lambda x: ops.tanh(ops.cast(x[:, :33], "float32")) > 0.5, TRUE)],  # dear
+    ),
+    "part": (
+        [(lambda x: gates(x[:, :24]), GATES)],
+        [(gates, GATES),  # one row
+         (lambda x: ops.tanh(x[:, :24]), GATES),  # one function
+         (lambda x: gates(x[:, :24]), GATES.astype("float64")),
+         (lambda x: gates(x[:, ::2]), GATES)],
+    ),
+}  # fmt: skip
+
+
+def changes(build, *arrays):
+    """The names of the changes that are made in the kernels of a graph."""
+    found = set()
+    for kernel in plan(build, *arrays, rtol=1e-3)[1]:
+        if kernel.form in FORMS:
+            form = form_of(kernel)(kernel, Printer(getattr(kernel, "kernel", kernel)))
+            form.write()
+            found.update(form.changed)
+    return found
+
+
+def test_every_change_says_what_it_gains_and_has_near_misses():
+    every = [c for form in FORMS.values() for c in form.changes]
+    assert {c.name for c in every} == set(CASES)
+    assert len({(c.name, c.write) for c in every}) == len(CASES), "two changes of one name"
+    for change in every:
+        assert len(change.why) > 40 and all(CASES[change.name])
+
+
+@pytest.fixture(autouse=True)
+def few_chunks(monkeypatch):
+    """Bands of so few rows as there are here."""
+    monkeypatch.setattr("ckernels.schedule.split.IN_CACHE", 1 << 18)
+    monkeypatch.setattr("ckernels.plan.bands.LEAST_CHUNKS", 2)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_where_it_is_made(name):
+    for build, *arrays in CASES[name][0]:
+        assert name in changes(build, *arrays)
+
+
+@pytest.mark.parametrize("name, at", [(n, k) for n in CASES for k in range(len(CASES[n][1]))])
+def test_near_misses(name, at):
+    build, *arrays = CASES[name][1][at]
+    assert name not in changes(build, *arrays)
