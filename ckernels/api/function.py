@@ -24,7 +24,7 @@ from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort
 from ..ops.scan_ends import scan_updates
 from .operands import as_array, converted, fitting, operand, update_value
-from .sparsetensor import has_sparse
+from .parted import first_parted
 from .tensor import (
     Tensor,
     Variable,
@@ -187,10 +187,10 @@ def function(
             f"K.function has no option {key!r}; it knows updates, givens, name, mode, "
             "on_unused_input, allow_input_downcast, no_default_updates, check, profile"
         )
-    if isinstance(inputs, (list, tuple)) and has_sparse(inputs, outputs, updates, givens):
-        from .sparsefunction import sparse_function  # start-up: few functions are sparse
-
-        return sparse_function(
+    several = isinstance(inputs, (list, tuple))
+    parted = first_parted(inputs, outputs, updates, givens) if several else None
+    if parted is not None:
+        return parted.function_of_parts(
             function,
             inputs,
             outputs,

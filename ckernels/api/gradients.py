@@ -8,7 +8,7 @@ from ..base import given
 from ..base.errors import ArgumentError, ShapeError, UsageError, with_line
 from ..graph.shapes import show
 from .operands import node_of
-from .sparsetensor import SparseTensor
+from .parted import Parted
 from .tensor import Tensor, need_tensor
 
 
@@ -81,13 +81,13 @@ def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=No
     >>> K.grad(x ** 2, x).eval(), K.grad(K.grad(x ** 3, x), x).eval()
     (array(6., dtype=float32), array(18., dtype=float32))
     """
-    single = isinstance(wrt, (Tensor, SparseTensor))
+    single = isinstance(wrt, (Tensor, Parted))
     targets = [wrt] if single else given.sequence(wrt, "what a gradient is taken with respect to")
-    if any(isinstance(t, SparseTensor) for t in targets):
-        stored = [t.data if isinstance(t, SparseTensor) else t for t in targets]
+    if any(isinstance(t, Parted) for t in targets):
+        stored = [t.data if isinstance(t, Parted) else t for t in targets]
         found = grad(cost, stored, disconnected, known_grads, consider_constant)
         found = [
-            t.with_data(g) if isinstance(t, SparseTensor) and g is not None else g
+            t.with_data(g) if isinstance(t, Parted) and g is not None else g
             for t, g in zip(targets, found)
         ]
         return found[0] if single else found

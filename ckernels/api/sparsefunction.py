@@ -15,6 +15,7 @@ from ..base.errors import ArgumentError, CKernelsWarning, ShapeError, UsageError
 from ..graph.op import having
 from ..graph.shapes import show
 from ..graph.walk import toposort
+from .parted import first_parted
 from .sparsetensor import (
     SparseTensor,
     SparseVariable,
@@ -22,7 +23,6 @@ from .sparsetensor import (
     assembled,
     compressed,
     empty,
-    has_sparse,
     is_input,
 )
 from .tensor import Tensor
@@ -66,7 +66,7 @@ def sparse_function(build, inputs, outputs, options):
     flat_in = [p for x in inputs for p in (handles(x) if isinstance(x, SparseTensor) else (x,))]
     flat_out = [p for x in wanted for p in (handles(x) if isinstance(x, SparseTensor) else (x,))]
     for key in ("updates", "givens"):
-        if has_sparse(options[key]):
+        if first_parted(options[key]) is not None:
             options[key] = expanded(options[key])
     unused = options["on_unused_input"] or config.on_unused_input
     if any(isinstance(x, SparseTensor) for x in inputs):

@@ -12,6 +12,7 @@ from ..base.errors import DTypeError, NotSupported, ShapeError, UsageError, user
 from ..graph.node import constant, make
 from ..graph.shapes import show
 from .operands import converted, is_sparse_matrix, operand
+from .parted import Parted
 from .tensor import Comparison, Tensor, Variable, comparable, function_of, placeholder_node
 
 FORMATS = ("csr", "csc")
@@ -33,7 +34,7 @@ def register_sparse(functions):
     _functions = functions
 
 
-class SparseTensor:
+class SparseTensor(Parted):
     """A symbolic sparse matrix, compressed along rows (`format` "csr") or columns ("csc").
 
     data     the stored numbers, a vector; behind indptr[-1] there is padding
@@ -82,6 +83,9 @@ class SparseTensor:
         """The same structure with other numbers."""
         data = data if isinstance(data, Tensor) else Tensor(data)
         return SparseTensor(data, self.indices, self.indptr, self.extent, self.format)
+
+    def function_of_parts(self, build, inputs, outputs, options):
+        return _functions.function_of_parts(build, inputs, outputs, options)
 
     def __repr__(self):
         return self.name or f"<SparseTensor {self.format} {self.dtype} {show(self.int_shape)}>"
@@ -331,15 +335,3 @@ def extent_like(rows, columns):
         return constant(empty((rows, columns)))
     one = constant(np.empty((1, 1, 0), bool))
     return make("broadcast_to", (one, ops.pack(rows, columns, 0)))
-
-
-def has_sparse(*given):
-    """Whether sparse tensors are among these tensors, lists, pairs or dicts."""
-    for one in given:
-        if isinstance(one, SparseTensor):
-            return True
-        if isinstance(one, dict):
-            one = [*one.items()]
-        if isinstance(one, (list, tuple)) and has_sparse(*one):
-            return True
-    return False

@@ -9,6 +9,7 @@ matrices) run partly in NumPy; all else runs as C kernels.
 
 import sys as _sys
 
+from ..sparsefunction import sparse_function as _sparse_function
 from ..sparsetensor import register_sparse as _register_sparse
 from .arithmetic import (
     add,
@@ -110,4 +111,5 @@ def restored(make, arguments):
     return make(*arguments)
 
 
+function_of_parts = _sparse_function
 _register_sparse(_sys.modules[__name__])
