@@ -38,9 +38,11 @@ NS_EQUAL, NS_SEARCH = 6, 10  # an element of `unique`; one that is sought in a s
 NS_SUM_ROW, NS_SUM_COLUMN = 1.2, 0.3  # an element of cumsum: along rows each waits for the last
 NS_ENTRY = 1.2  # a stored number of a sparse matrix
 NS_HELD = 0.7  # an element of which it is asked whether a sparse matrix stores it
-NS_NUMBER, NS_STREAM = 0.25, 1.5  # a number of MRG; a stream's state there and back
+NS_NUMBER, NS_STREAM = 0.25, 1.5  # a number of MRG; a stream's state there and back: both take
+# twice as long on Zen 4 (0.49 and 2.4), where threads share so little work no sooner for it
 NS_CHOICE = 1.0  # a class looked at for a draw of classes
-NS_INTERPOLATED, NS_WEIGHTED = 4, 0.15  # a row of interpolation; each of its elements and weights
+NS_INTERPOLATED, NS_WEIGHTED = 2.5, 0.04  # a row of interpolation; each of its elements and
+# weights (on Zen 4: 0.037 to 0.045 for rows of 256 channels)
 NS_SOLVED, NS_SYSTEM = 0.06, 4.0  # a multiplication of a triangular system; a row of one
 NS_STATE, NS_SLOPE = 0.7, 2.0  # a state of CTC's trellis at one step; the same with derivatives
 NS_CLASS = 0.15  # reading the weight of a class in CTC
