@@ -3,7 +3,8 @@
 import inspect
 import sys
 
-from ...base.errors import ArgumentError, NotSupported, UsageError
+from ...base.errors import ArgumentError, CKernelsError, NotSupported, UsageError
+from ..base.warned import warn_user
 from ..classes.op import Op
 from ..graph.apply import Constant, Variable
 
@@ -108,6 +109,17 @@ def local_optimizer(tracks, inplace=False, requirements=()):
     return decorator
 
 
+def is_one_of(ops, op):
+    """Whether an op is one of `ops`, or of a class among them."""
+    return any(isinstance(op, t) if inspect.isclass(t) else op == t for t in ops)
+
+
+def is_tracked(rewrite, node):
+    """Whether a local rewrite looks at a node."""
+    tracks = rewrite.tracks()
+    return not tracks or is_one_of(tracks, node.op)
+
+
 class LocalOptGroup(LocalOptimizer):
     """Local rewrites as one: the first that applies, or all in turn (apply_all_opts)."""
 
@@ -131,7 +143,7 @@ class LocalOptGroup(LocalOptimizer):
     def transform(self, node):
         done = False
         for one in self.opts:
-            found = one.transform(node)
+            found = is_tracked(one, node) and one.transform(node)
             if not found:
                 continue
             if not self.apply_all_opts or isinstance(found, dict):
@@ -216,10 +228,10 @@ class PatternSub(LocalOptimizer):
     def __init__(self, in_pattern, out_pattern, allow_multiple_clients=False,
                  skip_identities_fn=None, name=None, pdb=False, tracks=(), get_nodes=None,
                  values_eq_approx=None):  # fmt: skip
-        self.in_pattern, self.out_pattern = in_pattern, out_pattern
-        self.op = in_pattern["pattern"][0] if isinstance(in_pattern, dict) else in_pattern[0]
         if not isinstance(in_pattern, (list, tuple, dict)):
             raise UsageError("the pattern to look for begins with an op", in_pattern)
+        self.in_pattern, self.out_pattern = in_pattern, out_pattern
+        self.op = in_pattern["pattern"][0] if isinstance(in_pattern, dict) else in_pattern[0]
         self.__doc__ = f"{type(self).__name__}: {in_pattern} -> {out_pattern}"
         self.allow_multiple_clients = allow_multiple_clients
         self.skip_identities_fn, self.values_eq_approx = skip_identities_fn, values_eq_approx
@@ -371,6 +383,33 @@ class inherit_stack_trace:  # noqa: N801 (Theano's name)
 
 
 def check_stack_trace(f_or_fgraph, ops_to_check="last", bug_print="raise"):
-    """Whether the variables of a graph know where they were made."""
+    """Whether it is known where nodes of a function or of its graph were made.
+
+    ops_to_check: 'last' (those that make the outputs), 'all', an op or a class of ops, a list of
+    them, or a function of a node. bug_print: what to do where none is one of these: 'raise', 'warn'
+    or 'ignore'.
+    """
     graph = f_or_fgraph.maker.fgraph if hasattr(f_or_fgraph, "maker") else f_or_fgraph
-    return all(hasattr(o.tag, "trace") for n in graph.toposort() for o in (n, *n.outputs))
+    if ops_to_check == "last":
+        nodes = [o.owner for o in graph.outputs if o.owner is not None]
+    elif ops_to_check == "all":
+        nodes = graph.toposort()
+    elif isinstance(ops_to_check, Op) or inspect.isclass(ops_to_check):
+        nodes = [n for n in graph.toposort() if is_one_of([ops_to_check], n.op)]
+    elif isinstance(ops_to_check, (list, tuple)):
+        nodes = [n for n in graph.toposort() if is_one_of(ops_to_check, n.op)]
+    elif callable(ops_to_check):
+        nodes = [n for n in graph.toposort() if ops_to_check(n)]
+    else:
+        raise ArgumentError(f"ops_to_check is 'last', 'all', ops or a function: {ops_to_check!r}")
+    if bug_print not in ("raise", "warn", "ignore"):
+        raise ArgumentError(f"bug_print is 'raise', 'warn' or 'ignore', not {bug_print!r}")
+    if not nodes and bug_print == "raise":
+        raise CKernelsError("ops_to_check: none of these is in the graph")
+    if not nodes and bug_print == "warn":
+        warn_user("ops_to_check: none of these is in the graph")
+    return all(_traced(n) or all(map(_traced, n.outputs)) for n in nodes)
+
+
+def _traced(thing):
+    return bool(getattr(thing.tag, "trace", None))

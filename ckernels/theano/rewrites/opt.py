@@ -5,7 +5,6 @@ FunctionGraph. They run before the engine sees the graph; what the engine rewrit
 after them, in its own graph (f.explain(rewrites=True)).
 """
 
-import inspect
 import sys
 import time
 import traceback
@@ -29,6 +28,7 @@ from .local_opt import (  # noqa: F401
     check_stack_trace,
     copy_stack_trace,
     inherit_stack_trace,
+    is_tracked,
     local_optimizer,
 )
 from .toolbox import Feature, NodeFinder, ReplaceValidate
@@ -594,7 +594,7 @@ class EquilibriumOptimizer(NavigatorOptimizer):
                 for one in self.local_optimizers:
                     if node not in fgraph.apply_nodes:
                         break
-                    if one in worn or not _tracked(one, node):
+                    if one in worn or not is_tracked(one, node):
                         continue
                     if self.process_node(fgraph, node, one):
                         changed = True
@@ -604,13 +604,6 @@ class EquilibriumOptimizer(NavigatorOptimizer):
         finally:
             self.detach_updater(fgraph, updater)
         return changed
-
-
-def _tracked(rewrite, node):
-    tracks = rewrite.tracks()
-    if not tracks:
-        return True
-    return any(isinstance(node.op, t) if inspect.isclass(t) else node.op == t for t in tracks)
 
 
 def __getattr__(name):

@@ -232,11 +232,11 @@ class SequenceDB(DB):
 
 
 class LocalGroupDB(DB):
-    """Local rewrites as one: the first that applies."""
+    """Local rewrites as one: a `local_opt` of them, by default the first that applies."""
 
-    def __init__(self, apply_all_opts=False, profile=False, local_opt=None):
+    def __init__(self, apply_all_opts=False, profile=False, local_opt=opt.LocalOptGroup):
         super().__init__()
-        self.apply_all_opts, self.kind, self.__position__ = apply_all_opts, local_opt, {}
+        self.apply_all_opts, self.local_opt, self.__position__ = apply_all_opts, local_opt, {}
 
     def register(self, name, obj, *tags, **kwargs):
         """position: a number; 'last' is after all others."""
@@ -249,7 +249,7 @@ class LocalGroupDB(DB):
     def query(self, *tags, **kwargs):
         """A LocalOptGroup of the rewrites asked for; None where there are none."""
         found = sorted(super().query(*tags, **kwargs), key=lambda o: self.__position__[o.name])
-        return opt.LocalOptGroup(*found, apply_all_opts=self.apply_all_opts) if found else None
+        return self.local_opt(*found, apply_all_opts=self.apply_all_opts) if found else None
 
 
 class TopoDB(DB):

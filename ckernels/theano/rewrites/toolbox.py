@@ -253,8 +253,9 @@ class PreserveVariableAttributes(Feature):
     def on_change_input(self, fgraph, node, i, r, new_r, reason=None):
         if r.name is not None and new_r.name is None:
             new_r.name = r.name
-        if getattr(r.tag, "nan_guard_mode_check", False) and new_r.owner is None:
-            new_r.tag.nan_guard_mode_check = r.tag.nan_guard_mode_check
+        mark = getattr(r.tag, "nan_guard_mode_check", False)
+        if mark and not getattr(new_r.tag, "nan_guard_mode_check", False):
+            new_r.tag.nan_guard_mode_check = mark
 
 
 class NoOutputFromInplace(Feature):
