@@ -18,6 +18,7 @@ GENERATED = {"_loader.py"}
 DIALECT = PACKAGE / "theano"
 # Names of Theano's whose words mean something else there.
 THEIRS = {
+    "DownsampleFactorMaxGradGrad",
     "InvalidValueError",
     "test_values",
     "LocalGroupDB",

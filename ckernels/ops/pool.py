@@ -324,7 +324,7 @@ Op(
 # --- build functions --------------------------------------------------------------------------
 
 
-def _attrs(what, x, size, strides, padding):
+def _attrs(what, x, size, strides, padding, empty=False):
     n = x.ndim - 2
     if n < 1:
         raise ShapeError(
@@ -335,23 +335,24 @@ def _attrs(what, x, size, strides, padding):
     strides = size if strides is None else strides
     attrs = window_attrs(what, n, strides, padding, 1, x.shape[1:-1], size)
     del attrs["dilation"]
-    return {"size": size, **attrs}
+    return {"size": size, **attrs, **({"empty": True} if empty else {})}
 
 
-def pool_max(x, size, strides=None, padding="valid"):
+def pool_max(x, size, strides=None, padding="valid", empty=False):
     """The maximum of each window of `size` in the images `x` (N, *S, C): (N, *R, C).
 
     strides: None for windows side by side. padding: as in `conv`, or "partial": windows that
-    reach over the end see what is left of the image.
+    reach over the end see what is left of the image. empty: a window that is larger than the padded
+    image is no error, but gives a result without elements.
     """
     x = to_node(x, "pool_max")
-    return make("pool_max", (x,), _attrs("pool_max", x, size, strides, padding))
+    return make("pool_max", (x,), _attrs("pool_max", x, size, strides, padding, empty))
 
 
-def pool_sum(x, size, strides=None, padding="valid"):
+def pool_sum(x, size, strides=None, padding="valid", empty=False):
     """The sum of each window; arguments as for `pool_max`."""
     x = to_node(x, "pool_sum")
-    return make("pool_sum", (x,), _attrs("pool_sum", x, size, strides, padding))
+    return make("pool_sum", (x,), _attrs("pool_sum", x, size, strides, padding, empty))
 
 
 def pool_sum_grad(g, sizes, size, strides=None, padding="valid"):
@@ -365,14 +366,14 @@ def pool_sum_grad(g, sizes, size, strides=None, padding="valid"):
     return make("pool_sum_grad", (g, sizes), {**attrs, "padding": full["padding"]})
 
 
-def pool_average(x, size, strides=None, padding="valid", inside=True):
+def pool_average(x, size, strides=None, padding="valid", inside=True, empty=False):
     """The mean of each window, in a float dtype; inside: padding does not count.
 
     What "partial" adds at the end is no padding and never counts.
     """
     x = to_node(x, "pool_average")
     x = cast(x, dtypes.to_float(x.dtype))
-    attrs = _attrs("pool_average", x, size, strides, padding)
+    attrs = _attrs("pool_average", x, size, strides, padding, empty)
     words = axis_paddings(padding, x.ndim - 2, "pool_average")
     counted = tuple(bool(inside) or word == "partial" for word in words)
     return make("pool_average", (x,), {**attrs, "inside": counted})

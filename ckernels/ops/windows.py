@@ -87,13 +87,14 @@ def counts(attrs, sizes, kernel, what, shown):
     """The sizes of the result (None where unknown); ShapeError where a window does not fit.
 
     what: the name of the window in the error ("kernel"); shown() gives the shapes it quotes.
+    attrs["empty"]: a window that does not fit is no error, and the result has no elements.
     """
     dilation = attrs.get("dilation", (1,) * len(sizes))
     if 0 in kernel:
         raise ShapeError(f"a {what} of size {show(kernel)} has no elements: {shown()}")
     out = tuple(map(count, attrs["padding"], sizes, kernel, attrs["strides"], dilation))
     for axis, (n, size) in enumerate(zip(out, sizes)):
-        if n == 0 and size:
+        if n == 0 and size and not attrs.get("empty"):
             reach = extent(kernel[axis], dilation[axis])
             low, high = pads(
                 attrs["padding"][axis], size, kernel[axis], attrs["strides"][axis], dilation[axis]

@@ -162,7 +162,7 @@ NAMES = {
         mul_s_d_csc mul_s_d_csr mul_s_s mul_s_v mul_s_v_csr register_specialize sampling_dot_csr
         structured_add_s_v structured_add_s_v_csr structured_monoid tensor theano""",
     "modules.tensor": """
-        AdvancedBooleanIncSubtensor AdvancedBooleanIndexingError AdvancedIndexingError
+        AdvancedBooleanIndexingError AdvancedIndexingError
         BaseAdvancedIncSubtensor BaseAdvancedSubtensor ComplexError Default DisconnectedType
         IntegerDivisionError LoadFromDisk MPIRecv MPIRecvWait MPISend MPISendWait MakeSlice
         MethodNotDefined Nonzero ParamsType ShapeError SliceConstant SliceType
@@ -170,7 +170,7 @@ NAMES = {
         advanced_boolean_set_subtensor advanced_boolean_subtensor advanced_set_subtensor
         alloc_validate_shape as_index_variable as_int_none_variable blas_c blas_headers
         blas_scipy check_advanced_indexing_dimensions check_and_reject_bool
-        check_equal_numpy comm complex_types constant_cache constructor elemwise_cgen
+        check_equal_numpy comm complex_types constructor elemwise_cgen
         equal_slices float_types fourier gammainc gammaincc gammal gammau get_idx_list
         get_scalar_constant_value_elemwises grad_not_implemented grad_undefined
         hash_from_code hashtype inc_code int32 int32_t int_types irecv isend key_to_cmp
@@ -193,7 +193,7 @@ NAMES = {
     "tensor.fft": """
         DisconnectedType gof""",
     "tensor.indexing": """
-        AdvancedBooleanIncSubtensor AdvancedBooleanIndexingError AdvancedIndexingError Apply
+        AdvancedBooleanIndexingError AdvancedIndexingError Apply
         BaseAdvancedIncSubtensor BaseAdvancedSubtensor DimShuffle DisconnectedType
         MethodNotDefined NoneConst NoneTypeT NotScalarConstantError Op ParamsType SliceType
         SubtensorPrinter TensorType Type addbroadcast adv_index_broadcastable_pattern
@@ -230,14 +230,12 @@ NAMES = {
         gen_conv_code_unroll_batch_kern get_scalar_constant_value gof imported_scipy_signal
         int64 int8 ldflags patternbroadcast""",
     "tensor.nnet.activations": """
-        NotScalarConstantError UltraFastScalarSigmoid compute_mul config copy_stack_trace
-        elemwise gof is_1pexp is_exp is_mul is_neg local_1msigmoid local_exp_over_1_plus_exp
-        local_hard_sigmoid local_inv_1_plus_exp local_sigm_times_exp
-        local_ultra_fast_sigmoid log1msigm_to_softplus log1p_neg_sigmoid
-        log1pexp_to_softplus logsigm_to_softplus opt parse_mul_tree partition_num_or_denom
-        perform_sigm_times_exp pprint printing register_local_1msigmoid replace_leaf scalar
-        sigmoid_inplace simplify_mul tensor ultra_fast_scalar_sigmoid
-        ultra_fast_sigmoid_inplace values_eq_approx_remove_inf""",
+        NotScalarConstantError UltraFastScalarSigmoid config copy_stack_trace elemwise gof
+        local_1msigmoid local_exp_over_1_plus_exp local_hard_sigmoid local_inv_1_plus_exp
+        local_sigm_times_exp local_ultra_fast_sigmoid log1msigm_to_softplus log1p_neg_sigmoid
+        log1pexp_to_softplus logsigm_to_softplus opt pprint printing register_local_1msigmoid
+        scalar sigmoid_inplace tensor ultra_fast_scalar_sigmoid ultra_fast_sigmoid_inplace
+        values_eq_approx_remove_inf""",
     "tensor.nnet.blocksparse": """
         Apply Op SparseBlockGemv SparseBlockOuter discrete_dtypes grad_undefined
         sparse_block_gemv sparse_block_gemv_inplace sparse_block_outer
@@ -325,7 +323,7 @@ NAMES = {
     "tensor.signal.conv": """
         conv tensor""",
     "tensor.signal.pool": """
-        Apply DisconnectedType DownsampleFactorMaxGradGrad EnumList MaxPoolRop OpenMPOp
+        Apply DisconnectedType EnumList MaxPoolRop OpenMPOp
         ParamsType PoolingMode_t Variable bool_t gof tensor""",
     "tensor.slinalg": """
         Apply CholeskyGrad EigvalshGrad ExpmGrad Op logger tensor""",

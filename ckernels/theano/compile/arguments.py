@@ -6,7 +6,7 @@ array, a conversion that could lose something is a TypeError, names are keywords
 
 import numpy as np
 
-from ...base.errors import UsageError, user_line
+from ...base.errors import ArgumentError, UsageError, user_line
 from ...runtime.function import Spec
 from ..base.exceptions import BroadcastError
 from ..classes.scalar import Scalar
@@ -20,6 +20,7 @@ class SpecOfTheano(Spec):
     strict = ()  # whether an input must be of its type already
     downcasts = ()  # for each input True, False or None
     keywords = {}  # {name: index of the input}
+    trusting = False  # whether arguments that are no arrays of these types are refused
     title_name = None
     watch = None  # watch(spec) -> the callable, for modes that watch
 
@@ -38,7 +39,7 @@ class SpecOfTheano(Spec):
         made = type(self)(**self.options(changes))
         if len(made.inputs) == len(self.types):
             made.set_rules(self.types, self.strict, self.downcasts, self.keywords)
-        made.watch = self.watch
+        made.watch, made.trusting = self.watch, self.trusting
         return made
 
     def plain(self, outputs, **changes):
@@ -59,6 +60,11 @@ class SpecOfTheano(Spec):
             return self.arrange(*arg)
         if not self.types:
             return super().coerce(i, arg)
+        if self.trusting and not self.types[i].is_valid_value(arg):
+            raise ArgumentError(
+                f"with trust_input the argument at index {i} is an array of {self.types[i]}, not "
+                f"{type(arg).__name__} {arg!r}"[:300]
+            )
         try:
             array = self.types[i].filter(
                 arg, strict=self.strict[i], allow_downcast=self.downcasts[i]

@@ -123,7 +123,6 @@ class Function:
     documentation of `function`."""
 
     __slots__ = ("__call__", "__dict__", "__weakref__")
-    trust_input = False
     nodes_with_inner_function = ()
 
     def __init__(self, fast, spec, asked, visible, states, lowered, mode):
@@ -148,6 +147,20 @@ class Function:
         self.fast = choosing
         if type(self) is Function:
             self.__call__ = choosing
+
+    @property
+    def trust_input(self):
+        """True: arguments are arrays of the types of the inputs already; all others are refused."""
+        return getattr(self.spec, "trusting", False)
+
+    @trust_input.setter
+    def trust_input(self, value):
+        self.spec.trusting = bool(value)
+
+    @property
+    def _check_for_aliased_inputs(self):
+        """Whether an input may be kept or overwritten: programs ask; no memory is shared here."""
+        return any(i.borrow or i.mutable for i in self.asked.ins)
 
     # ---- values by name -----------------------------------------------------------------------
 
@@ -203,7 +216,8 @@ class Function:
     def copy(self, share_memory=False, swap=None, delete_updates=False, name=None, profile=None):
         """The same function: on other shared variables (`swap`), without updates, on own states.
 
-        share_memory is accepted: buffers are not kept between calls here.
+        As in Theano what a copy returns is a list, also of one output. share_memory is accepted:
+        buffers are not kept between calls here.
         """
         swap = dict(swap or {})
         held = self._shared()
@@ -225,9 +239,11 @@ class Function:
             own[state] = type(state)(state.name, state.type, state.get_value(), False)
         if name is None and self.name:
             name = f"{self.name} copy"
-        return self._swapped({**own, **swap}, delete_updates, name, own, profile)
+        return self._swapped({**own, **swap}, delete_updates, name, own, profile, listed=True)
 
-    def _swapped(self, swap, delete_updates, name, own, profile=None):
+    def _swapped(self, swap, delete_updates, name, own, profile=None, listed=False):
+        import copy  # start-up
+
         from ...graph.walk import rebuild
 
         spec = self.spec
@@ -238,7 +254,11 @@ class Function:
         updates = [(table.get(v, v), new) for (v, _), new in zip(updates, roots[len(outputs) :])]
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
+        if listed:
+            made.asked = copy.copy(self.asked)
+            made.asked.single = made.unpack_single = False
         made.spec = spec.like(
+            single=spec.single and not listed,
             outputs=outputs,
             updates=updates,
             name=name or spec.name,
@@ -254,7 +274,11 @@ class Function:
         return made.measured(profile or True) if made.spec.profile else made
 
     def __copy__(self):
-        return self.copy()
+        made = self.copy()
+        made.asked, made.unpack_single = self.asked, self.unpack_single
+        made.spec = made.spec.like(single=self.spec.single)
+        made.take(callable_of(made.spec))
+        return made
 
     def __deepcopy__(self, memo):
         import copy  # start-up
@@ -262,6 +286,17 @@ class Function:
         shared = {v: copy.deepcopy(v, memo) for v in self._shared()}
         own = {s: copy.deepcopy(s, memo) for s in self.states.values()}
         made = self._swapped({**shared, **own}, False, self.name, own)
+        twins = {}  # the inputs, where their variables are copied beside this function
+        for one in self.asked.ins:
+            if id(one.variable) in memo:
+                twin = twins[one] = copy.copy(one)
+                twin.variable = memo[id(one.variable)]
+        if twins:
+            made.asked = copy.copy(self.asked)
+            made.asked.ins = [twins.get(i, i) for i in self.asked.ins]
+            made.visible = [twins.get(i, i) for i in self.visible]
+            made.states = {memo.get(id(v), v): s for v, s in made.states.items()}
+            made.take(made.fast)
         memo[id(self)] = made
         return made
 

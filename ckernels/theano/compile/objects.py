@@ -257,7 +257,9 @@ class ObjectFunction(Function):
                 raise ArgumentError(
                     f"swap puts a variable of type {new.type} for one of {old.type}"
                 )
-        return self._swapped(swap, delete_updates, name or self.name, {})
+        made = self._swapped(swap, delete_updates, name or self.name, {})
+        made.asked.single = made.unpack_single = False  # as Theano's copies
+        return made
 
     def _swapped(self, swap, delete_updates, name, own, profile=None):
         asked = copy.copy(self.asked)

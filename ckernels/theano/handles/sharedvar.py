@@ -41,6 +41,7 @@ class Container:
     ):
         self.type, self.strict, self.allow_downcast = type, strict, allow_downcast
         self.name, self.readonly, self.provided = name, False, 0
+        self._cell = _Cell(self)
         self.store = store
         if store is None:
             self._value = value
@@ -69,7 +70,7 @@ class Container:
     @property
     def storage(self):
         """A list of one: the value."""
-        return _Cell(self)
+        return self._cell
 
     def __str__(self):
         return "<" + str(self._get()) + ">"
@@ -86,11 +87,15 @@ class Container:
         return twin
 
 
-class _Cell:
+class _Cell(list):
     """A list of one entry that reads and writes a Container."""
 
     def __init__(self, container):
+        super().__init__([None])
         self.container = container
+
+    def __iter__(self):
+        yield self.container._get()
 
     def __getitem__(self, i):
         if i not in (0, -1):
@@ -100,8 +105,7 @@ class _Cell:
     def __setitem__(self, i, value):
         self.container._set(value)
 
-    def __len__(self):
-        return 1
+    __eq__, __hash__ = object.__eq__, object.__hash__
 
 
 class SharedVariable(gof.Variable):
@@ -272,14 +276,10 @@ def tensor_constructor(
 def scalar_constructor(
     value, name=None, strict=False, allow_downcast=None, borrow=False, target="cpu"
 ):
-    """A shared variable of a number: a Python float gives float64, an int int64."""
+    """A shared variable of a number: a Python float gives float64, an int int64, a bool bool."""
     if target not in ("cpu", None):
         raise UsageError("only the target 'cpu' is there")
-    if (
-        not isinstance(value, (np.number, float, int, complex))
-        or isinstance(value, bool)
-        and not isinstance(value, np.generic)
-    ):
+    if not isinstance(value, (np.number, float, int, complex)):
         raise UsageError()
     dtype = value.dtype if isinstance(value, np.generic) else np.asarray(value).dtype
     return ScalarSharedVariable(

@@ -291,6 +291,34 @@ class autocast_float_as:  # noqa: N801 (Theano's name)
 _small = {}
 
 
+class ConstantCache:
+    """The constants of numbers that are made once and used again, by their signatures."""
+
+    def _key(self, signature):
+        for key, made in _small.items():
+            if made.signature() == signature:
+                return key
+        raise KeyError(signature)
+
+    def __getitem__(self, signature):
+        return _small[self._key(signature)]
+
+    def __delitem__(self, signature):
+        del _small[self._key(signature)]
+
+    def __contains__(self, signature):
+        return any(made.signature() == signature for made in _small.values())
+
+    def __len__(self):
+        return len(_small)
+
+    def clear(self):
+        _small.clear()
+
+
+constant_cache = ConstantCache()
+
+
 def constant(x, name=None, ndim=None, dtype=None):
     """A TensorConstant of `x`: an array, a number (see `autocast`), nested lists."""
     if dtype is None and ndim is None and name is None and type(x) in (int, float):

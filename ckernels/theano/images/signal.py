@@ -67,20 +67,42 @@ def _pool(n, name, input, ws, ignore_border, stride, pad, mode, ds, st, padding)
     pad = _ints(pad, n, "pad")
     if ignore_border is None:
         _warn(f"{name}: ignore_border is not given and is taken to be False; True is faster")
-    if mode not in MODES:
-        raise ArgumentError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
     if any(pad) and not ignore_border:
         raise ArgumentError(f"{name}: padding {pad} needs ignore_border=True")
     if any(p >= w for p, w in zip(pad, ws)):
         raise ArgumentError(f"{name}: padding {pad} must be smaller than the window {ws}")
+    return pooled(input, n, ws, ignore_border, stride, pad, mode)
+
+
+def pooled(input, n, ws, ignore_border, stride, pad, mode):
+    """Pooling over the last `n` axes, with a tuple of n integers for ws, stride and pad.
+
+    Where windows that ignore the border do not fit into an image, the result has no elements.
+    """
+    if mode not in MODES:
+        raise ArgumentError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
     x = node_of(input, "input")
-    images = _images(x, n, name)
-    around = tuple((p, p) for p in pad) if ignore_border else ("partial",) * n
+    images, around = _images(x, n, f"pool_{n}d"), _around(n, ignore_border, pad)
+    how = {"empty": bool(ignore_border)}
     if mode.startswith("average"):
-        y = ops.pool_average(images, ws, stride, around, inside=mode == "average_exc_pad")
+        y = ops.pool_average(images, ws, stride, around, mode == "average_exc_pad", **how)
     else:
-        y = (ops.pool_max if mode == "max" else ops.pool_sum)(images, ws, stride, around)
+        y = (ops.pool_max if mode == "max" else ops.pool_sum)(images, ws, stride, around, **how)
     return _restored(y, x, n)
+
+
+def _around(n, ignore_border, pad):
+    return tuple((p, p) for p in pad) if ignore_border else ("partial",) * n
+
+
+def max_taken(input, values, n, ws, ignore_border, stride, pad):
+    """Of `values`, in the shape of `input`, what lies where each window of `input` has its maximum
+    (the first of equal ones); arguments as for `pooled`."""
+    x, v = node_of(input, "input"), node_of(values, "values")
+    images = _images(x, n, "max_taken")
+    y = ops.pool_max(images, ws, stride, _around(n, ignore_border, pad), bool(ignore_border))
+    taken = make("pool_max_take", (images, y, _images(v, n, "max_taken")), y.attrs)
+    return _restored(taken, x, n)
 
 
 def _warn(text):

@@ -545,7 +545,7 @@ add sub mul neg row_scale col_scale structured_add structured_exp structured_log
 structured_maximum structured_minimum structured_pow structured_sigmoid sp_ones_like sp_zeros_like
 arcsin arcsinh arctan arctanh ceil deg2rad expm1 floor log1p rad2deg rint sgn sin sinh sqr sqrt tan
 tanh trunc csm_data csm_indices csm_indptr csm_shape csm_properties csr_from_dense csc_from_dense
-transpose cast bcast wcast icast lcast fcast dcast ccast zcast structured_dot true_dot sampling_dot
+transpose cast bcast wcast icast lcast fcast dcast ccast zcast true_dot sampling_dot
 usmm sp_sum diag square_diagonal ensure_sorted_indices remove0 clean construct_sparse_from_list
 getitem
 """.split()
@@ -620,6 +620,16 @@ def rows_of(x, index):
 def numbers_at(x, rows, columns):
     """The vector of x[rows[k], columns[k]]."""
     return dense_from_sparse(x)[as_tensor_variable(rows), as_tensor_variable(columns)]
+
+
+def _structured_dot(x, y):
+    """x @ y, of which one at least is sparse: dense where one is dense, else sparse."""
+    if isinstance(x, SparseTensor) or scipy_sparse().issparse(x):
+        return own.structured_dot(x, y)
+    return own.dot(x, y)
+
+
+structured_dot = _function("structured_dot", _structured_dot)
 
 
 def structured_dot_grad(sparse_A, dense_B, ga):  # noqa: N803 (Theano's names)

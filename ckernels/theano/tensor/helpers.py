@@ -3,22 +3,21 @@
 import numpy as np
 
 from ...base.errors import NotSupported
-from ..graph.apply import Variable
+from ..base.exceptions import AsTensorError
 
 
 def dot(l, r):  # noqa: E741
-    """The product of two variables, or of one and an array."""
-    for x in (l, r):
-        if isinstance(x, Variable):
-            from .products import dot as product
-
-            return product(l, r)
+    """The product of two variables, dense or sparse, or of one and an array."""
     for one, other, name in ((l, r, "__dot__"), (r, l, "__rdot__")):
         method = getattr(one, name, None)
-        if method is not None:
+        if method is None:
+            continue
+        try:
             found = method(other)
-            if found is not NotImplemented:
-                return found
+        except AsTensorError:  # the other one is sparse: it has the product
+            continue
+        if found is not NotImplemented:
+            return found
     raise NotSupported("neither factor of dot is a variable; make one a tensor", l, r)
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "AdvancedSubtensor",
     "AdvancedSubtensor1",
     "AdvancedBooleanSubtensor",
+    "AdvancedBooleanIncSubtensor",
     "IncSubtensor",
     "AdvancedIncSubtensor",
     "AdvancedIncSubtensor1",
@@ -68,6 +69,11 @@ class Index:
         if isinstance(k, Handle):
             return self.operand(k)
         if isinstance(k, (list, tuple, np.ndarray)) or hasattr(k, "node"):
+            if isinstance(k, (list, tuple)) and _holds_bools(k):
+                raise UsageError(
+                    "TensorType does not support Python booleans for indexing, such as "
+                    "tensor[[True, False]]: give an array of them"
+                )
             if isinstance(k, (list, tuple)) and not len(k):
                 k = np.zeros(0, "int64")
             elif isinstance(k, (list, tuple)) and not holds_variables(k):
@@ -98,6 +104,18 @@ class Index:
             else:
                 raise UsageError("Expected an integer scalar as a bound of a slice", b)
         return self.operand(b)
+
+
+def _holds_bools(k):
+    """Whether nested lists hold booleans."""
+    if isinstance(k, (list, tuple)):
+        return any(map(_holds_bools, k))
+    return (
+        isinstance(k, (bool, np.bool_))
+        or isinstance(k, Handle)
+        and k.dtype == "bool"
+        and not k.ndim
+    )
 
 
 def key_of(template, operands):
@@ -241,6 +259,10 @@ class AdvancedIncSubtensor1(IncSubtensor):
     """`IncSubtensor` at rows."""
 
 
+class AdvancedBooleanIncSubtensor(IncSubtensor):
+    """`IncSubtensor` where a mask holds."""
+
+
 def _write(x, y, *operands, template, put):
     write = ops.set_subtensor if put else ops.inc_subtensor
     y = ops.cast(y, x.dtype)
@@ -249,7 +271,7 @@ def _write(x, y, *operands, template, put):
 
 KINDS = {"Subtensor": IncSubtensor, "AdvancedSubtensor": AdvancedIncSubtensor,
          "AdvancedSubtensor1": AdvancedIncSubtensor1,
-         "AdvancedBooleanSubtensor": AdvancedIncSubtensor}  # fmt: skip
+         "AdvancedBooleanSubtensor": AdvancedBooleanIncSubtensor}  # fmt: skip
 
 
 def set_subtensor(x, y, inplace=False, tolerate_inplace_aliasing=False):

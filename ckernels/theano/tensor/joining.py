@@ -6,6 +6,7 @@ from ... import ops
 from ...base import dtypes
 from ...base.errors import ArgumentError, CKernelsError, IndexOutOfBounds, ShapeError, UsageError
 from ..base.exceptions import NotScalarConstantError
+from ..base.warned import warn_user
 from ..classes.meanings import DISCRETE, upcast
 from ..classes.op import KernelOp
 from ..handles.variables import Handle, as_tensor_variable, constant
@@ -147,6 +148,10 @@ def stack(*tensors, **kwargs):
     ):
         many, axis = tensors[0], kwargs.get("axis", tensors[1] if len(tensors) > 1 else 0)
     else:
+        warn_user(
+            "stack(a, b) is an older way to write stack([a, b]): give the tensors in a list",
+            DeprecationWarning,
+        )
         many, axis = tensors, 0
     if len(many) == 0 if not isinstance(many, Handle) else False:
         raise CKernelsError("stack was given an empty list: put one tensor or more in it")
@@ -160,12 +165,9 @@ def stack(*tensors, **kwargs):
         )
     if ndim == 1:
         return MakeVector(upcast(*(t.dtype for t in many)))(*many)
-    return KernelOp(_stack, "Stack", axis=axis % ndim)(*many)
-
-
-def _stack(*tensors, axis):
-    dtype = upcast(*(t.dtype for t in tensors))
-    return ops.stack([ops.cast(t, dtype) for t in tensors], axis)
+    order = list(range(ndim - 1))
+    order.insert(axis % ndim, "x")
+    return join(axis % ndim, *(t.dimshuffle(order) for t in many))
 
 
 class MakeVector(KernelOp):

@@ -93,13 +93,24 @@ random_state_type = RandomStateType()
 class _StateContainer(Container):
     """The place of a state: RandomStates outside, words inside."""
 
+    lent = None  # the RandomState that borrowers have: the value while its state is that stored
+
     def _get(self):
-        return unpacked(self.store.get())
+        words = self.store.get()
+        if self.lent is None or not np.array_equal(packed(self.lent), words):
+            self.lent = unpacked(words)
+        return self.lent
 
     def _set(self, value):
+        self.lent = None
         self.store.set(random_state_type.filter(value))
 
     value = data = property(_get, _set)
+
+    def lend(self, value):
+        """Take a RandomState itself for the value."""
+        self.value = value
+        self.lent = value
 
 
 class RandomStateSharedVariable(TensorSharedVariable):
@@ -120,16 +131,23 @@ class RandomStateSharedVariable(TensorSharedVariable):
 
     def get_value(self, borrow=False, return_internal_type=False):
         """The state, a RandomState; writing to it has no effect before set_value."""
-        return self.container.value
+        value = self.container.value
+        return value if borrow else copy.deepcopy(value)
 
     def set_value(self, new_value, borrow=False):
-        """Replace the state by that of a RandomState."""
-        self.container.value = new_value
+        """Replace the state by that of a RandomState, with borrow=True by itself."""
+        if borrow:
+            self.container.lend(new_value)
+        else:
+            self.container.value = new_value
 
 
 def random_state_shared(value, name=None, borrow=False):
-    """A shared variable of a RandomState."""
-    return RandomStateSharedVariable(name, random_state_type, copy.deepcopy(value), False)
+    """A shared variable of a RandomState, with borrow=True of itself."""
+    made = RandomStateSharedVariable(name, random_state_type, value, False)
+    if borrow:
+        made.container.lend(value)
+    return made
 
 
 register_hook("random_state_shared", random_state_shared)

@@ -1,7 +1,5 @@
 """RandomStreams over NumPy's generator, number for number: each draw has its own shared state."""
 
-import copy
-
 import numpy as np
 
 from ...base.errors import UsageError
@@ -13,7 +11,7 @@ def randomstate_constructor(value, name=None, strict=False, allow_downcast=None,
     """A shared variable of a RandomState."""
     if not isinstance(value, np.random.RandomState):
         raise TypeError
-    return random_state_shared(value if borrow else copy.deepcopy(value), name)
+    return random_state_shared(value, name, borrow)
 
 
 class RandomStreams(RandomStreamsBase):

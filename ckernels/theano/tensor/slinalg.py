@@ -40,24 +40,30 @@ class Cholesky(KernelOp):
 
 def _cholesky(x, lower, on_error):
     """From one triangle, to which the gradient belongs too."""
-    x = mirrored(floats(x), lower)
-    found = ops.cholesky(x) if on_error == "raise" else make("cholesky_or_nan", (x,))
+    x = floats(x)
+    if on_error == "raise":
+        found = ops.cholesky(mirrored(x, lower))
+    else:
+        found = make("cholesky_or_nan", (x,), {"lower": lower})
     return found if lower else ops.transpose(found)
 
 
 def _run_cholesky(attrs, x):
+    half = np.tril(x) if attrs["lower"] else np.triu(x).T
     try:
-        return REGISTRY["cholesky"].oracle(attrs, x)
+        return REGISTRY["cholesky"].oracle({}, half + np.tril(half, -1).T)
     except np.linalg.LinAlgError:
         return np.full_like(x, np.nan)
 
 
 def _grad_cholesky(node, g):
-    """That of cholesky; NaN where there is no factor."""
+    """That of cholesky; NaN everywhere where there is no factor."""
     bad = ops.any(ops.isnan(node))
     safe = ops.where(bad, eye_like(node), node)
     slope = REGISTRY["cholesky"].grad(safe, g)[0]
-    return (ops.where(bad, constant(np.array(np.nan, node.dtype)), slope),)
+    half = ops.add(ops.tril(slope), ops.tril(ops.transpose(slope), -1))
+    half = half if node.attrs["lower"] else ops.transpose(half)
+    return (ops.where(bad, constant(np.array(np.nan, node.dtype)), half),)
 
 
 Row(

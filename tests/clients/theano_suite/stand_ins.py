@@ -50,6 +50,8 @@ def opened(module):
     own = module.__dict__.get("__getattr__")
 
     def find(name):
+        if name == "__all__" and own is not None:
+            return own(name)
         if name.startswith("__"):
             raise AttributeError(name)
         if own is not None:
@@ -132,6 +134,17 @@ def old_numpy():
         np.MAXDIMS = 64
     if not hasattr(np.linalg, "linalg"):
         np.linalg.linalg = np.linalg
+    unique = np.unique  # whose inverse had one axis
+
+    @functools.wraps(unique)
+    def flat(ar, return_index=False, return_inverse=False, *args, **kwargs):
+        found = unique(ar, return_index, return_inverse, *args, **kwargs)
+        if return_inverse:
+            place = 1 + bool(return_index)
+            found = (*found[:place], found[place].reshape(-1), *found[place + 1 :])
+        return found
+
+    np.unique = flat
     casts = {"__getitem__": lambda self, dtype: lambda x: np.asarray(x).astype(dtype)}
     np.cast = type("Casts", (), casts)()
     if not hasattr(numpy.testing, "dec"):

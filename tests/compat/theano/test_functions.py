@@ -49,9 +49,9 @@ def test_updates_see_old_values_and_copies_have_their_own():
     f = theano.function([inc], state, updates=[(state, state + inc)])
     assert [int(f(1)), int(f(300)), int(state.get_value())] == [0, 1, 301]
     g = f.copy(swap={state: new_state})
-    assert int(g(100)) == 0 and int(new_state.get_value()) == 100
+    assert g(100)[0] == 0 and int(new_state.get_value()) == 100
     h = f.copy(delete_updates=True)
-    assert int(h(9000)) == 301 == int(state.get_value())
+    assert h(9000)[0] == 301 == int(state.get_value())
 
 
 def test_inputs_with_an_update_are_states():
@@ -224,7 +224,7 @@ def test_functions_with_choices_are_the_engines_until_a_branch_fails():
         f(1, np.ones(3))
     with pytest.raises(TypeError):
         f(1)
-    twin = f.copy()
+    twin = copy.copy(f)
     assert twin(0, np.ones(3)).tolist() == [0, 0, 0]
     named = theano.function([c, x], {"made": made})
     assert named(0, np.ones(3))["made"].tolist() == [0, 0, 0]
@@ -233,3 +233,59 @@ def test_functions_with_choices_are_the_engines_until_a_branch_fails():
     del f, twin
     gc.collect()
     assert gone() is None
+
+
+def test_a_copy_gives_a_list_and_a_copied_object_what_the_function_gave():
+    x, total = T.dscalar("x"), theano.shared(1.0)
+    f = theano.function([x], x * total, updates=[(total, total + 1)])
+    assert f.copy()(2.0) == [2] and copy.copy(f)(2.0) == 4 and f(2.0) == 6
+    twin = copy.deepcopy(f)
+    assert twin(2.0) == 8 == f(2.0) and total.get_value() == 5
+    named = theano.function([x], {"y": x}).copy()
+    assert named(1.0) == {"y": 1}
+
+
+def test_trust_input_takes_arrays_of_the_type_and_nothing_else():
+    x, s = T.dscalar("x"), theano.shared(2.0)
+    f = theano.function([x], x * s)
+    assert not f.trust_input and f(3) == 6
+    f.trust_input = True
+    assert f(np.array(3.0)) == 6
+    for wrong in (3.0, 3, np.float64(3), np.array([3.0]), np.array(3, "float32")):
+        with pytest.raises(ValueError, match="with trust_input the argument at index 0"):
+            f(wrong)
+    assert copy.deepcopy(f).trust_input
+    f.trust_input = False
+    assert f(3) == 6
+
+
+def test_who_keeps_or_overwrites_inputs_can_be_asked():
+    x, s = T.dvector("x"), theano.shared(1.0)
+    for inputs, kept in ((x, False), (theano.In(x, borrow=True), True),
+                         (theano.In(x, mutable=True), True)):  # fmt: skip
+        f = theano.function([inputs], x + 1, updates=[(s, s + 1)])
+        assert f._check_for_aliased_inputs is kept
+
+
+def test_functions_that_are_copied_beside_their_variables_know_the_copies():
+    x, s = T.dscalars("x", "s")
+    f = theano.function([x, theano.In(s, update=s + x, value=0.0)], s)
+    g = theano.function([x, theano.In(s, update=s - x, value=f.container[s])], s)
+    assert f.container[s].storage is g.container[s].storage
+    assert isinstance(f.container[s].storage, list) and list(f.container[s].storage) == [0]
+    s2, f2, g2 = copy.deepcopy([s, f, g])
+    assert s2 is not s and f2.container[s2].storage is g2.container[s2].storage
+    f2(3.0)
+    g2(1.0)
+    assert f2[s2] == 2 == g2[s2] and f[s] == 0
+    with pytest.raises(KeyError):
+        f2[s]
+
+
+def test_a_shared_bool_is_a_tensor():
+    training = theano.shared(True)
+    assert training.dtype == "bool" and training.ndim == 0
+    f = theano.function([], T.switch(training, 1.0, 2.0))
+    assert f() == 1
+    training.set_value(False)
+    assert f() == 2

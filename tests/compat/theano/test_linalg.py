@@ -183,3 +183,13 @@ def test_kronecker_products():
     np.testing.assert_allclose(slinalg.kron(y, z).eval({y: b, z: c}), blocks)
     with pytest.raises(TypeError, match="at least 3"):
         slinalg.kron(x, x)
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_the_gradient_of_cholesky_is_nan_everywhere_without_a_factor(lower):
+    x = T.dmatrix("x")
+    f = theano.function([x], T.grad(slinalg.Cholesky(lower, on_error="nan")(x).sum(), x))
+    plain = theano.function([x], T.grad(slinalg.Cholesky(lower)(x).sum(), x))
+    good, bad = np.array([[2.0, 0.3], [0.3, 1.5]]), np.array([[1, 0.2], [0.2, -2]])
+    assert np.isnan(f(bad)).all()
+    np.testing.assert_allclose(f(good), plain(good), rtol=1e-12)

@@ -33,7 +33,7 @@ NEVER = "neither here nor in Theano 1.0.5"
         (theano.scan_module, "traverse"),
         (theano.printing, "PPrinter"),
         (theano.scalar, "GammaInc"),
-        (T.signal.pool, "DownsampleFactorMaxGradGrad"),
+        (T.signal.pool, "MaxPoolRop"),
     ],
 )
 def test_theano_had_it(module, name):

@@ -14,6 +14,7 @@ from ckernels.compat.theano.tensor.nnet.blocksparse import sparse_block_dot
 from ckernels.compat.theano.tensor.nnet.neighbours import images2neibs, neibs2images
 from ckernels.compat.theano.tensor.shared_randomstreams import RandomStreams
 from ckernels.compat.theano.tensor.signal.conv import conv2d
+from ckernels.compat.theano.tensor.signal.pool import DownsampleFactorMaxGradGrad, Pool, pool_2d
 from ckernels.compat.theano.tensor.xlogx import xlogx, xlogy0
 
 RNG = np.random.default_rng(3)
@@ -307,3 +308,94 @@ def test_streams_of_numbers_are_numpys():
     other = streams.gen(T.raw_random.uniform, (2,))
     assert theano.function([], other)().shape == (2,)
     assert streams[draw.rng] is not None
+
+
+@pytest.mark.parametrize("mode", ["max", "sum", "average_inc_pad", "average_exc_pad"])
+def test_windows_larger_than_the_image_give_nothing(mode):
+    x = T.dtensor4("x")
+    y = pool_2d(x, (7, 3), ignore_border=True, stride=(10, 2), mode=mode)
+    f = theano.function([x], [y, T.grad(y.sum(), x)])
+    for shape, want in (((2, 3, 8, 2), (1, 0)), ((2, 3, 6, 9), (0, 4)), ((2, 3, 17, 9), (2, 4))):
+        value, slope = f(np.ones(shape))
+        assert value.shape == (2, 3, *want) and slope.shape == shape
+        assert (slope == 0).all() or 0 not in want
+    known = T.constant(np.ones((2, 3, 6, 9)))
+    assert pool_2d(known, (7, 3), ignore_border=True, mode=mode).eval().shape == (2, 3, 0, 3)
+    assert pool_2d(known, (7, 3), ignore_border=False, mode=mode).eval().shape == (2, 3, 1, 3)
+
+
+def test_pools_of_four_axes():
+    a = np.random.RandomState(0).rand(2, 6, 4, 6, 5)
+    x = T.TensorType("float64", [False] * 5)("x")
+    y = Pool(ndim=4, ignore_border=True)(x, (2, 2, 3, 2))
+    f = theano.function([x], [y, T.grad(y.sum(), x)])
+    value, slope = f(a)
+    blocks = a[..., :4].reshape(2, 3, 2, 2, 2, 2, 3, 2, 2)
+    assert (value == blocks.max((2, 4, 6, 8))).all() and slope.sum() == value.size
+
+
+def test_what_lies_at_the_maxima_of_windows():
+    a, v = np.random.RandomState(1).rand(2, 3, 4, 6)
+    x, w = T.dtensor3("x"), T.dtensor3("w")
+    op = DownsampleFactorMaxGradGrad(ignore_border=True)
+    found = op(x, pool_2d(x, (2, 3), ignore_border=True), w, (2, 3))
+    blocks = a.reshape(3, 2, 2, 2, 3).transpose(0, 1, 3, 2, 4).reshape(3, 2, 2, 6)
+    other = v.reshape(3, 2, 2, 2, 3).transpose(0, 1, 3, 2, 4).reshape(3, 2, 2, 6)
+    want = np.take_along_axis(other, blocks.argmax(-1)[..., None], -1)[..., 0]
+    assert (theano.function([x, w], found)(a, v) == want).all()
+    theano.tests.unittest_tools.verify_grad(
+        lambda t: op(T.constant(a), pool_2d(T.constant(a), (2, 3), ignore_border=True), t, (2, 3)),
+        [v])  # fmt: skip
+    line = DownsampleFactorMaxGradGrad(True, ndim=1)
+    z, u = T.dvectors("z", "u")
+    taken = theano.function([z, u], line(z, z, u, (2,), None, (1,)), on_unused_input="ignore")
+    assert taken([1, 5, 2, 0], [10, 20, 30, 40]).tolist() == [10, 20, 40]
+    with pytest.raises(ValueError, match="'max'"):
+        DownsampleFactorMaxGradGrad(True, mode="sum")
+
+
+def test_star_imports_bring_modules_and_lists_of_booleans_are_no_index():
+    names = {}
+    exec("from ckernels.compat.theano.tensor import *", names)
+    assert names["compile"].In and names["config"].floatX and "np" not in names
+    x = T.dmatrix("x")
+    for key in ([True, False], ([0, 1], [0, True])):
+        with pytest.raises(TypeError, match="Python booleans"):
+            x[key]
+    mask = np.array([True, False])
+    assert x[mask].eval({x: np.eye(2)}).tolist() == [[1, 0]]
+    part = T.inc_subtensor(x[mask], 1)
+    assert isinstance(part.owner.op, T.subtensor.AdvancedBooleanIncSubtensor)
+
+
+def test_stack_is_a_join_of_what_gets_an_axis():
+    a, b = T.ivectors("a", "b")
+    made = T.stack([a, b], axis=-1)
+    assert isinstance(made.owner.op, T.Join)
+    assert made.eval({a: np.int32([1, 2]), b: np.int32([3, 4])}).tolist() == [[1, 3], [2, 4]]
+    with pytest.warns(DeprecationWarning, match="older way"):
+        T.stack(a, b)
+
+
+def test_constants_of_numbers_are_made_once():
+    first = T.constant(3.25)
+    assert T.constant(3.25) is first and first.signature() in T.constant_cache
+    del T.constant_cache[first.signature()]
+    assert T.constant(3.25) is not first
+    with pytest.raises(KeyError):
+        T.constant_cache[T.constant(np.arange(3)).signature()]
+
+
+def test_a_borrowed_random_state_is_the_value_while_their_states_agree():
+    rng = np.random.RandomState(3)
+    copied, kept = theano.shared(rng), theano.shared(rng, borrow=True)
+    assert kept.container.storage[0] is rng and copied.container.storage[0] is not rng
+    assert kept.get_value(borrow=True) is rng and kept.get_value() is not rng
+    draw = rng.uniform()  # the stored state stays where it was
+    assert kept.get_value(borrow=True) is not rng and kept.get_value().uniform() == draw
+    other = np.random.RandomState(4)
+    kept.set_value(other, borrow=True)
+    assert kept.container.value is other
+    kept.set_value(other)
+    assert kept.container.value is not other
+    assert kept.container.value.uniform() == np.random.RandomState(4).uniform()

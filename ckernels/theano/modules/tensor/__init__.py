@@ -44,6 +44,7 @@ from ...handles.variables import (
     autocast_float_as,
     autocast_int,
     constant,
+    constant_cache,
     wrap,
 )
 from ...tensor.creation import *
@@ -108,6 +109,9 @@ def _allclose(a, b, rtol=None, atol=None):
 
 
 def __getattr__(name):
+    if name == "__all__":  # `from theano.tensor import *` brings modules, too, as Theano's does
+        own = [n for n in globals() if not n.startswith("_") and n != "sys"]
+        return [*own, "gof", "config", "printing", "gradient", "compile"]
     if name.startswith("_convert_to_"):
         return _Cast(name.removeprefix("_convert_to_"))
     return _asked(name)

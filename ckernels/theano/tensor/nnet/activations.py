@@ -115,4 +115,10 @@ def h_softmax(
 scalar_sigmoid, scalar_softplus = sigmoid.scalar_op, softplus.scalar_op
 ScalarSigmoid, ScalarSoftplus = type(scalar_sigmoid), type(scalar_softplus)
 
-__getattr__ = _absent_of("theano.tensor.nnet.sigm")
+__getattr__ = _absent_of(
+    "theano.tensor.nnet.sigm",
+    {
+        "rewrites.mul_trees": """compute_mul is_1pexp is_exp is_mul is_neg parse_mul_tree
+            partition_num_or_denom perform_sigm_times_exp replace_leaf simplify_mul"""
+    },
+)

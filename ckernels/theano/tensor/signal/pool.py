@@ -48,12 +48,17 @@ def _unknown(value):
     return False
 
 
-def _pooled(x, function, options):
-    return getattr(own, function)(Tensor(x), **dict(options)).node
+def _pooled(x, n, options):
+    return own.pooled(Tensor(x), n, **dict(options)).node
 
 
-def _pool(n, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
+def _taken(x, maxout, values, n, options):
+    """maxout, the maxima of x, is found again."""
+    return own.max_taken(Tensor(x), Tensor(values), n, **dict(options)).node
 
+
+def _pool(n, input, ws, ignore_border, stride, pad, mode, ds, st, padding, check=True):
+    """check: refuse padding of the size of windows; gradients and their ops take it."""
     for old, new, value, instead in (
         ("ds", "ws", ds, ws),
         ("st", "stride", st, stride),
@@ -101,7 +106,7 @@ def _pool(n, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
     if any(pad) and not ignore_border:
         raise NotSupported(f"pad {pad} needs ignore_border=True")
     ws = _ints(ws, n)
-    if any(p >= w for p, w in zip(pad, ws)):
+    if check and any(p >= w for p, w in zip(pad, ws)):
         raise NotSupported(
             f"pad {pad} is too large for windows of {ws}: on each axis it must be less than ws"
         )
@@ -115,9 +120,7 @@ def _pool(n, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
         "pad": pad,
         "mode": mode,
     }
-    return KernelOp(_pooled, "Pool", function=f"pool_{n}d", options=tuple(sorted(options.items())))(
-        input
-    )
+    return KernelOp(_pooled, "Pool", n=n, options=tuple(sorted(options.items())))(input)
 
 
 @_like(own.pool_2d)
@@ -219,7 +222,8 @@ class PoolGrad:
         from ...gradient.functions import grad
 
         x, gz = as_tensor_variable(x), as_tensor_variable(gz)
-        out = Pool(self.ignore_border, self.mode, self.ndim)(x, ws, stride, pad)
+        out = _pool(self.ndim, x, ws, self.ignore_border, stride, pad or (0,) * self.ndim,
+                    self.mode, *[None] * 3, check=False)  # fmt: skip
         return grad(None, x, known_grads={out: gz}, add_names=False)
 
 
@@ -241,6 +245,38 @@ class AveragePoolGrad(PoolGrad):
 
     def __call__(self, x, gz, ws, stride=None, pad=None):
         return self._of(x, gz, ws, stride, pad)
+
+
+class DownsampleFactorMaxGradGrad:
+    """`op(x, maxout, gz, ws, stride, pad)`: of gz, in the shape of x, what lies where windows of x
+    have their maxima. It is the gradient of MaxPoolGrad by the gradient that this was given."""
+
+    def __init__(self, ignore_border, mode="max", ndim=2, openmp=None):
+        self.ignore_border, self.mode, self.ndim = ignore_border, mode, ndim
+        if mode != "max":
+            raise ArgumentError(
+                f"only maxima have places to take from: mode is 'max', not {mode!r}"
+            )
+
+    def __call__(self, x, maxout, gz, ws, stride=None, pad=None):
+        x, maxout, gz = map(as_tensor_variable, (x, maxout, gz))
+        ws, stride, pad = (_ints(v, self.ndim) for v in (ws, stride, pad))
+        if self.ndim == 1:  # as in _pool
+            rest = tuple(range(x.ndim - 1))
+            x, maxout, gz = (v.dimshuffle(*rest, "x", v.ndim - 1) for v in (x, maxout, gz))
+            stride, pad = ws if stride is None else stride, pad or (0,)
+            two = DownsampleFactorMaxGradGrad(self.ignore_border)
+            found = two(x, maxout, gz, (1, *ws), (1, *stride), (0, *pad))
+            return found.dimshuffle(*rest, found.ndim - 1)
+        options = {
+            "ws": ws,
+            "ignore_border": bool(self.ignore_border),
+            "stride": ws if stride is None else stride,
+            "pad": pad or (0,) * self.ndim,
+        }
+        return KernelOp(
+            _taken, type(self).__name__, n=self.ndim, options=tuple(sorted(options.items()))
+        )(x, maxout, gz)
 
 
 __getattr__ = _absent_of("theano.tensor.signal.pool")
