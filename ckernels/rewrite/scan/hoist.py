@@ -15,7 +15,8 @@ from ...graph.walk import read_from_outside, toposort_cut
 from ..engine import fit, number
 from .gates import parts_first
 from .join import join_terms, join_weights
-from .opened import depending, drop_carries, got, move_outs, runs_all
+from .opened import depending, drop_carries, move_outs, runs_all
+from .results import AfterScan, OutsideScan, ScanFinal, ScanOut, ScanTrace
 
 
 def tidy(opened):
@@ -30,24 +31,20 @@ def tidy(opened):
     for k, n in enumerate(opened.outs):
         at = next((i for i, c in enumerate(opened.carries) if c.new is n), None)
         if at is not None:
-            place[k] = ("trace", at)
+            place[k] = ScanTrace(at)
         elif n.uid in sources:
-            place[k] = _always(sources[n.uid])
+            place[k] = OutsideScan(sources[n.uid])
         elif n.uid not in varies:
-            place[k] = _always(fit(n, (total, *n.shape)))
+            place[k] = OutsideScan(fit(n, (total, *n.shape)))
         elif n in kept:
-            place[k] = ("out", kept.index(n))
+            place[k] = ScanOut(kept.index(n))
         else:
-            place[k] = ("out", len(kept))
+            place[k] = ScanOut(len(kept))
             kept.append(n)
     if len(kept) == len(opened.outs):
         return changed
     move_outs(opened, kept, place)
     return True
-
-
-def _always(node):
-    return lambda get: node
 
 
 def _constant_states(opened):
@@ -62,11 +59,11 @@ def _constant_states(opened):
     first = {i: ops.squeeze(opened.carries[i].init, (0,)) for i in same}
     opened.replace({opened.carries[i].inputs[0]: x for i, x in first.items()})
 
-    def constant(kind, i):
-        x = first[i]
-        return _always(x if kind == "final" else fit(x, (opened.steps, *x.shape)))
+    def constant(result):
+        x = first[result.carry]
+        return OutsideScan(x if isinstance(result, ScanFinal) else fit(x, (opened.steps, *x.shape)))
 
-    drop_carries(opened, {i: constant for i in same})
+    drop_carries(opened, dict.fromkeys(same, constant))
     return True
 
 
@@ -190,22 +187,18 @@ def _plan(opened, place, kept_outs):
     moves, emitted = {}, {}
     for k, (kind, n, *rest) in place.items():
         if kind == "keep":
-            moves[k] = ("out", opened.outs.index(n))
+            moves[k] = ScanOut(opened.outs.index(n))
             continue
         for end in rest[0]:
             lag, operands = rows.get(end.uid, (1, None))
-            emitted[end] = _always(operands[0]) if not lag else opened.emit(end)
-        moves[k] = _after(n, {end: emitted[end] for end in rest[0]}, opened)
+            emitted[end] = OutsideScan(operands[0]) if not lag else opened.emit(end)
+        moves[k] = _after(n, rest[0], [emitted[end] for end in rest[0]], opened)
     return moves
 
 
-def _after(node, ends, opened):
+def _after(node, ends, results, opened):
     """The result `node` from all rows of what it reads of a step."""
-
-    def result(get):
-        return _all_rows(node, {end: got(get, place) for end, place in ends.items()}, opened)
-
-    return result
+    return AfterScan(lambda *rows: _all_rows(node, dict(zip(ends, rows)), opened), tuple(results))
 
 
 def _has_rules(node, ends, opened):
@@ -234,7 +227,8 @@ def sums_last(opened):
     state = [n for n in opened.order() if n.uid in there]
     replace = {}
     for i, c in enumerate(opened.carries):
-        term = _added(opened, c) if ("trace", i) not in opened.results else None
+        rows = any(r and r.reads(ScanTrace(i)) for r in opened.results)
+        term = None if rows else _added(opened, c)
         if term is None:
             continue
         node, axes = _summed(term)
@@ -243,7 +237,7 @@ def sums_last(opened):
     if not replace:
         return False
     sources = {i: _total(opened.carries[i].init, *how) for i, how in replace.items()}
-    drop_carries(opened, {i: lambda kind, i: sources[i] for i in replace})
+    drop_carries(opened, {i: lambda final: sources[final.carry] for i in replace})
     return True
 
 
@@ -277,15 +271,14 @@ def _added(opened, carry):
     )
 
 
-def _total(init, place, axes):
-    """first value + the sum of the rows at `place` over all steps and `axes`."""
+def _total(init, rows, axes):
+    """first value + the sum of the result `rows` over all steps and `axes`."""
 
-    def result(get):
-        rows = got(get, place)
-        total = ops.sum(rows, (0, *(a + 1 for a in axes)))
-        return ops.add(ops.squeeze(init, (0,)), ops.cast(total, init.dtype))
+    def total(x):
+        added = ops.sum(x, (0, *(a + 1 for a in axes)))
+        return ops.add(ops.squeeze(init, (0,)), ops.cast(added, init.dtype))
 
-    return result
+    return AfterScan(total, (rows,))
 
 
 PASSES = (tidy, sums_last, join_weights, join_terms, rows_first, results_last, parts_first)

@@ -9,7 +9,8 @@ from ...autodiff.scan_sums import terms
 from ...graph.node import make
 from ...graph.sizes import SizeRange, indices, surely
 from ...graph.walk import consumers, rebuild, toposort
-from .opened import depending, got, move_outs
+from .opened import depending, move_outs
+from .results import AfterScan, ScanOut
 
 FEWEST = 4  # steps below which weights are not put side by side: that copies them
 WHOLE = ((None, None, 1), (None, None, None))
@@ -109,13 +110,13 @@ def _join(opened, total, summed, products):
         kept.append(left)
     place = {}
     for k, n in enumerate(opened.outs):
-        place[k] = _part(len(kept) - 1, *bounds[n]) if n in bounds else ("out", kept.index(n))
+        place[k] = _part(len(kept) - 1, *bounds[n]) if n in bounds else ScanOut(kept.index(n))
     move_outs(opened, kept, place)
     opened.replace({total: new})
 
 
 def _part(k, low, high):
-    return lambda get: _columns(got(get, ("out", k)), low, high)
+    return AfterScan(lambda x: _columns(x, low, high), (ScanOut(k),))
 
 
 # --- products of parts of one matrix ----------------------------------------------------------

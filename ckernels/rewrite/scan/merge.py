@@ -3,10 +3,13 @@
 The forward scan that a gradient made, with more results, thereby takes the place of the user's.
 """
 
+from dataclasses import replace
+
 from ...graph.node import line_of, placeholder
 from ...graph.walk import rebuild, toposort
 from ...ops.scan import ScanSignature
 from .opened import Opened, drop_carries
+from .results import ScanCount, ScanFinal, ScanOut, ScanTrace
 
 
 def merge(roots):
@@ -32,12 +35,12 @@ def merge(roots):
         if merged is None:
             refused.add((pair[0].uid, pair[1].uid))
             continue
-        replace = {}
+        found = {}
         for node in toposort(roots):
             if node.op.name == "item" and node.inputs[0] in pair:
                 items = merged[pair.index(node.inputs[0])]
-                replace[node] = items[node.attrs["index"]]
-        roots = rebuild(roots, replace)
+                found[node] = items[node.attrs["index"]]
+        roots = rebuild(roots, found)
 
 
 def _alike(a, b):
@@ -93,9 +96,9 @@ def _joined(one, other, same):
             one.carries.append(c)
     outs = [one.emit_out(n) for n in other.outs]
     sig = other.sig
-    one.results += [("trace", place[j]) for j in range(sig.carries)]
-    one.results += [("final", place[j]) for j in range(sig.carries)]
-    one.results += [("out", k) for k in outs] + [("count", 0)]
+    states = [place[j] for j in range(sig.carries)]
+    one.results += [*map(ScanTrace, states), *map(ScanFinal, states), *map(ScanOut, outs)]
+    one.results.append(ScanCount())
     one.frozen |= other.frozen
     one.sig.others = [*one.sig.others, *other.sig.others]
     items = one.close()
@@ -142,5 +145,7 @@ def one_of_equal(opened):
     same = equal_states(opened.carries, opened.sig.others)
     if same:
         opened.replace(_inputs_of(opened.carries, same))
-        drop_carries(opened, dict.fromkeys(same, lambda kind, i: lambda get: get((kind, same[i]))))
+        drop_carries(
+            opened, dict.fromkeys(same, lambda result: replace(result, carry=same[result.carry]))
+        )
     return bool(same)

@@ -6,6 +6,7 @@ about, and how bodies are rewritten. The passes themselves run in passes.py.
 """
 
 from collections import OrderedDict
+from dataclasses import replace
 
 from ... import ops
 from ...graph.node import item, make, placeholder
@@ -15,6 +16,7 @@ from ...graph.walk import rebuild, toposort, toposort_cut
 from ...ops.bodies import Body, shapes_known
 from ...ops.scan import Carry, ScanSignature, is_scan, scan_node
 from ..engine import Family
+from .results import ScanFinal, ScanOut, ScanTrace, results_of
 
 family = Family("scans")
 KEPT = 256  # rewritten bodies that are remembered
@@ -130,8 +132,7 @@ class Opened:
     rows       [[lag, operands, placeholder]]
     carries    [Carry]
     outs       nodes; until: a node or None
-    results    for each result of the old scan where it is now: ("trace", i), ("final", i),
-               ("out", k), ("count", 0), or a function of the new results that gives the node
+    results    for each result of the old scan where it is now, a ScanResult; None: nobody reads it
     """
 
     def __init__(self, scan, stand_ins=None):
@@ -152,9 +153,7 @@ class Opened:
         ]
         self.outs = made[sig.carries : sig.carries + sig.outs]
         self.until = made[-1] if scan.attrs["until"] else None
-        self.results = [("trace", i) for i in range(sig.carries)]
-        self.results += [("final", i) for i in range(sig.carries)]
-        self.results += [("out", k) for k in range(sig.outs)] + [("count", 0)]
+        self.results = results_of(sig)
 
     @property
     def steps(self):
@@ -185,11 +184,11 @@ class Opened:
         self.until = None if self.until is None else made[-1]
 
     def emit(self, node):
-        """What gives the rows of `node` after the scan: ("trace", i) or ("out", k)."""
+        """The result that has the rows of `node`."""
         for i, c in enumerate(self.carries):
             if c.new is node:
-                return "trace", i
-        return "out", self.emit_out(node)
+                return ScanTrace(i)
+        return ScanOut(self.emit_out(node))
 
     def emit_out(self, node):
         """The index of `node` among the per-step results, made one when it is none."""
@@ -217,57 +216,33 @@ class Opened:
             **options,
         )
         where = ScanSignature.of(new)
-        places = {
-            "trace": where.trace,
-            "final": where.final,
-            "out": where.out,
-            "count": lambda _: where.executed,
-        }
-
-        def get(place):
-            return item(new, places[place[0]](place[1]))
-
-        return {
-            k: place(get) if callable(place) else get(place)
-            for k, place in enumerate(self.results)
-            if place is not None
-        }
+        return {k: r.node(new, where) for k, r in enumerate(self.results) if r is not None}
 
 
 def move_outs(opened, kept, place):
-    """Keep the per-step results `kept`; place: {old index: where it is now}."""
+    """Keep the per-step results `kept`; place: {old index: the result it is now}."""
 
-    def moved(at):
-        if isinstance(at, tuple):
-            return place[at[1]] if at[0] == "out" else at
-        return at and (lambda get: at(lambda p: got(get, place[p[1]] if p[0] == "out" else p)))
+    def now(result):
+        return place[result.out] if isinstance(result, ScanOut) else result
 
-    opened.results = [moved(at) for at in opened.results]
+    opened.results = [result and result.mapped(now) for result in opened.results]
     opened.outs = kept
 
 
 def drop_carries(opened, dropped):
-    """The scan without the carries in `dropped`: {carry: what(kind, carry)}, where `what` gives the
-    function that stands for its trace or final value among the results."""
+    """The scan without the carries in `dropped`: {carry: function of its trace or final value that
+    gives the result which stands for that}."""
     rest = [i for i in range(len(opened.carries)) if i not in dropped]
 
-    def moved(at):
-        if isinstance(at, tuple) and at[0] in ("trace", "final"):
-            kind, i = at
-            if i in rest:
-                return kind, rest.index(i)
-            value = dropped[i](kind, i)
-            return lambda get: value(lambda p: got(get, moved(p)))
-        if callable(at):
-            return lambda get: at(lambda p: got(get, moved(p)))
-        return at
+    def now(result):
+        if not isinstance(result, (ScanTrace, ScanFinal)):
+            return result
+        if result.carry in dropped:
+            return dropped[result.carry](result).mapped(now)
+        return replace(result, carry=rest.index(result.carry))
 
-    opened.results = [moved(at) for at in opened.results]
+    opened.results = [result and result.mapped(now) for result in opened.results]
     opened.carries = [opened.carries[i] for i in rest]
-
-
-def got(get, place):
-    return place(get) if callable(place) else get(place)
 
 
 def depending(order, leaves):
@@ -281,11 +256,11 @@ def depending(order, leaves):
 
 def substitute(roots, scan, items):
     """`roots` with `items` {index: node} in the place of the results of `scan`."""
-    replace = {}
+    found = {}
     for node in toposort(roots):
         if node.op.name == "item" and node.inputs[0] is scan:
-            replace[node] = items[node.attrs["index"]]
-    return rebuild(roots, replace)
+            found[node] = items[node.attrs["index"]]
+    return rebuild(roots, found)
 
 
 def takes_last(user, rows, scan):

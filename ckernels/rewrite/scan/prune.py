@@ -16,6 +16,7 @@ from ...graph.walk import consumers, rebuild, toposort, toposort_cut
 from ...ops.scan import Carry, ScanSignature, is_scan
 from ..engine import fit, scalar
 from .opened import HOLD, Opened, runs_all, substitute, takes_last
+from .results import ScanCount, ScanFinal, ScanOut, ScanTrace
 
 WORTH = 4096  # bytes of rows nobody reads from which on a scan is made two
 EFFECTS = having("effect")
@@ -162,7 +163,7 @@ def _window(opened, i):
         if -back not in taps:
             taps.append(-back)
             inputs.append(placeholder(c.new.dtype, c.new.shape))
-        opened.results.append(("final", len(opened.carries)))
+        opened.results.append(ScanFinal(len(opened.carries)))
         found.insert(0, len(opened.results) - 1)
         opened.carries.append(
             Carry(
@@ -247,10 +248,11 @@ def _trim(opened, read):
     ):
         return False
     live = sorted(live)
-    opened.results = [("trace", live.index(i)) if i in live else None for i in range(sig.carries)]
-    opened.results += [("final", live.index(i)) if i in live else None for i in range(sig.carries)]
-    opened.results += [("out", outs.index(k)) if k in outs else None for k in range(sig.outs)]
-    opened.results.append(("count", 0))
+    states = [live.index(i) if i in live else None for i in range(sig.carries)]
+    kept = [outs.index(k) if k in outs else None for k in range(sig.outs)]
+    kinds = [(ScanTrace, states), (ScanFinal, states), (ScanOut, kept)]
+    opened.results = [None if i is None else kind(i) for kind, places in kinds for i in places]
+    opened.results.append(ScanCount())
     opened.carries = [opened.carries[i] for i in live]
     opened.outs = [opened.outs[k] for k in outs]
     return True
@@ -288,7 +290,7 @@ def _last_as_state(roots):
                 new = opened.outs[k]
                 zeros = fit(scalar(0, new.dtype), (1, *new.shape))
                 opened.carries.append(Carry(zeros, (-1,), [placeholder(new.dtype, new.shape)], new))
-                opened.results[sig.out(k)] = ("final", len(opened.carries) - 1)
+                opened.results[sig.out(k)] = ScanFinal(len(opened.carries) - 1)
             items = opened.close()
             replace = {n: items[n.attrs["index"]] for n in users[scan.uid]}
             for k, slices in reads.items():
