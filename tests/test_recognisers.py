@@ -1,5 +1,5 @@
 """What recognises a form outside of the rules of ckernels/rewrite has near misses too: inputs that
-almost fit, by their values. The rules' own are in tests/rewrite/test_rules.py.
+almost fit, by their values. The rules' own are in tests/rewrite/rules.
 
 A file recognises something if one of its functions says "Whether ...". Its tests of near misses
 stand here, or the reason why a wrong answer of its functions can be no wrong number.

@@ -15,7 +15,7 @@ from ckernels.rewrite import optimise, rules
 from ckernels.rewrite.engine import Pattern, Var, build
 
 from .helpers import placeholder, value
-from .test_rules import EXAMPLES
+from .rules import EXAMPLES
 
 ALL = [d for d in dtypes.ITEMSIZE if dtypes.available(d)]
 OTHERS = [d for d in ALL if d not in ("float32", "float64")]  # those: test_formulas, test_rules

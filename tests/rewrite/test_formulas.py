@@ -24,7 +24,8 @@ from .helpers import (
     ulps,
     value,
 )
-from .test_rules import EXAMPLES, PAGE, kinds
+from .rules import EXAMPLES
+from .test_rules import PAGE, kinds
 
 # inf - inf, 0 * inf or inf / inf on the left; the right side is the limit.
 LIMITS = {"log_ratio_tanh", "log_of_sum_of_exps", "log_of_difference_of_exps", "log_of_sqrt"}
@@ -159,7 +160,7 @@ def test_formulas_without_a_truth_apply_to_examples():
     for rule, formula in ALL:
         if not has_a_truth(rule, formula):
             assert rule.name in EXAMPLES, (
-                f"mpmath does not know all ops of {rule.name}: give it an example in test_rules.py"
+                f"mpmath does not know all ops of {rule.name}: give it an example in rules/"
             )
             graphs = (fn(placeholder(dtype, shape)) for fn, shape, dtype, _ in EXAMPLES[rule.name])
             nodes = (n for graph in graphs for n in toposort([graph]))

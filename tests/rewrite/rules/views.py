@@ -1,0 +1,209 @@
+"""Examples and near misses of rules on views, parts and scans."""
+
+import numpy as np
+
+from ckernels import ops
+from ckernels.graph.node import constant, item, make
+from ckernels.ops.scan import Carry, scan_node
+from ckernels.rewrite.engine import shape_vector
+
+from ..helpers import placeholder
+from .written import WHOLE, C, E, F, as_shape, dense, ints, to, turn, view
+
+FAMILIES = ("views", "parts", "scans")
+
+
+def _stored(name, x, *bounds):
+    """`x` with functions of its parts stored in, or added to, these columns."""
+    for k, (first, end, *step) in enumerate(bounds):
+        part = [WHOLE, (first, end, step[0] if step else 1)]
+        x = make(name, (x, ops.slice_(ops.sin(x + float(k)), part)), {"slices": tuple(part)})
+    return x
+
+
+def _part(x, low, high):
+    return ops.set_slice(ops.zeros_like(x), x[:, low:high], [WHOLE, (low, high, 1)])
+
+
+def _running_sum(x):
+    row, total = placeholder(F, x.shape[1:]), placeholder(F, x.shape[1:])
+    state = Carry(to(constant(np.zeros(())), 1, *x.shape[1:]), (-1,), [total], total + row)
+    return item(scan_node(constant(x.shape[0], "int64"), [(0, [x], row)], [state]), 0)
+
+
+def rest(x, template=((("n", 0), None, 1),)):
+    """`x` from a place on that a call decides."""
+    return make("dynamic_slice", (x, ops.cast(ops.sum(x), "int64")), {"template": template})
+
+
+# rule name -> examples (graph of a placeholder x, shape of x, dtype, exact)
+EXAMPLES = {
+    "merge_reshapes": [
+        E(lambda x: as_shape(as_shape(x, 4, 6), 2, 3, 4), 3, 8),
+        E(lambda x: as_shape(x, 3, 1, 8), 3, 8),
+        E(lambda x: as_shape(x, 3, 8), 1, 3, 1, 8),
+        E(lambda x: view("squeeze", view("expand", x, axes=(1,)), axes=(1,)), 3, 8),
+        E(lambda x: view("expand", view("expand", x, axes=(1,)), axes=(0,)), 3, 8),
+        E(lambda x: as_shape(x, 3, 1), 1, 3),
+        E(lambda x: as_shape(as_shape(x, 2, 0), 0, 4), 4, 0),
+    ],
+    "merge_transposes": [
+        E(lambda x: turn(turn(x, 2, 0, 1), 2, 1, 0), 2, 3, 4),
+        E(lambda x: turn(view("expand", x, axes=(1,)), 2, 1, 0), 2, 3),
+        E(lambda x: turn(view("expand", x, axes=(0, 2)), 3, 1, 0, 2), 2, 3),
+        E(lambda x: turn(x, 0, 1), 2, 0, dtype="bool"),
+        E(lambda x: turn(view("expand", x, axes=(0, 1)), 1, 0), dtype="uint8"),
+    ],
+    "merge_broadcasts": [
+        E(lambda x: to(to(x, 3, 4), 2, 3, 4), 4),
+        E(lambda x: to(view("expand", x, axes=(0,)), 5, 3), 3),
+        E(lambda x: to(x, 1, 3), 3),
+        E(lambda x: to(x, 2, 3), 2, 3, dtype="complex64"),
+        E(lambda x: to(to(x, 3), 0, 3), dtype="bool"),
+    ],
+    "merge_slices": [
+        E(lambda x: ops.slice_(ops.slice_(x, [(1, 20, 2)]), [(None, None, -3)]), 25),
+        E(lambda x: ops.slice_(ops.slice_(x, [(None, None, -1)]), [(2, 5, 1)]), 9),
+        E(lambda x: ops.slice_(ops.slice_(x, [(None, None, -1)]), [(1, None, 1)]), 9),
+        E(lambda x: ops.slice_(ops.slice_(x, [(4, None, -2)]), [(5, 9, 1)]), 9),
+        E(lambda x: make("slice", (x,), {"slices": ((None, None, 1),)}), 4),
+        E(lambda x: ops.slice_(to(x, 4, 3), [(1, 4, 2), (0, 2, 1)]), 3, dtype="uint8"),
+        E(lambda x: ops.slice_(to(x, 4, 3), [(3, 1, 1), (0, 2, 1)]), 1, dtype="bool"),
+        E(lambda x: ops.slice_(view("expand", x, axes=(1,)), [(1, 3, 1), (0, 1, 1)]), 5),
+    ],
+    "bare_operands": [
+        E(lambda x: ops.exp(to(x, 3, 4)), 4),
+        E(lambda x: to(x, 3, 4) + to(x, 2, 3, 4), 4),
+        E(lambda x: x * constant(np.full((3, 4), 2.5)), 4),
+        E(lambda x: x + constant(np.full((1, 1), 2.5)), 4),
+        E(lambda x: view("expand", x, axes=(0,)) + constant(1.0, F), 4),
+    ],
+    "views_outside": [
+        E(lambda x: ops.exp(view("expand", x, axes=(1,))), 4),
+        E(lambda x: ops.exp(as_shape(x, 6)) * as_shape(ops.neg(x), 6), 2, 3),
+        E(lambda x: as_shape(x, 2, 3, 4) + constant(np.arange(4.0)), 6, 4),
+        E(lambda x: view("expand", x, axes=(1,)) - constant(np.arange(3.0)), 2, 3),
+        E(lambda x: view("expand", x, axes=(0,)) - constant(dense(5, 3)), 1, 3),
+        C(lambda x: as_shape(ops.sum(x, 0), 6) * constant(dense(6)), 4, 2, 3),
+        C(lambda x: view("squeeze", ops.sum(x, 0), axes=(1,)) - constant(dense(3)), 4, 3, 1),
+        E(lambda x: ops.exp(-view("expand", x, axes=(1,))), 4),
+        E(lambda x: ops.exp(-as_shape(x, 6)), 2, 3),
+        C(lambda x: as_shape(ops.sum(x, 0), 5, 6) * constant(dense(6)), 4, 5, 2, 3),
+        C(lambda x: constant(dense(4, 6)) - as_shape(ops.sum(x, 0), 5, 4, 6), 2, 5, 4, 3, 2),
+    ],
+    "sign_outside": [
+        E(lambda x: as_shape(-x, 6), 2, 3),
+        E(lambda x: turn(-x, 1, 0), 2, 3),
+        E(lambda x: view("expand", -x, axes=(1,)), 3, dtype=ints),
+        E(lambda x: view("expand", -x, axes=(0,)), dtype="complex64"),
+        E(lambda x: view("squeeze", -x, axes=(0,)), 1, 3, dtype="uint8"),
+        E(lambda x: ops.slice_(-x, [(None, None, -1)]), 3),
+    ],
+    "inverse_views_meet": [
+        C(lambda x: as_shape(as_shape(ops.sum(x, 0), 6) * constant(np.arange(6.0)), 2, 3), 4, 2, 3),
+        C(
+            lambda x: view(
+                "transpose",
+                view("transpose", ops.sum(x, 0), perm=(1, 0)) * constant(dense(3, 2)),
+                perm=(1, 0),
+            ),
+            4,
+            2,
+            3,
+        ),
+        C(
+            lambda x: view(
+                "squeeze",
+                view("expand", ops.sum(x, 0), axes=(1,)) * constant(dense(3, 1)),
+                axes=(1,),
+            ),
+            4,
+            3,
+        ),
+    ],
+    "fold_constants": [E(lambda x: x * ops.exp(make("identity", (constant(2.0, F),))), 3)],
+    "shapes_known": [
+        C(lambda x: make("unbroadcast", (x, constant(dense(3, 1)))), 2, 3, 4),
+        C(lambda x: make("unbroadcast", (x, constant(dense(1, 4)))), 3, 4),
+        E(lambda x: make("broadcast_like", (x, constant(dense(2, 3)))), 3),
+        E(lambda x: x * make("count", (x,), {"axes": (0,), "dtype": F}), 3),
+    ],
+    "broadcast_outside": [
+        C(lambda x: ops.transpose(to(x, 2, 3, 4), (0, 2, 1)), 3, 4),
+        E(lambda x: view("squeeze", to(x, 1, 3, 4), axes=(0,)), 3, 4),
+        E(lambda x: view("squeeze", to(x, 1, 2), axes=(0,)), dtype="bool"),
+        E(lambda x: turn(to(x, 2, 0), 1, 0), 0, dtype="complex64"),
+    ],
+    "parts_side_by_side": [
+        E(lambda x: _part(x, 0, 2) + _part(x, 2, 5), 3, 5),
+        E(lambda x: _part(x, 3, 5) + _part(x, 0, 2), 3, 5),
+    ],
+    "neighbours_stored": [
+        E(lambda x: _stored("set_slice", x, (2, 3), (0, 2)), 3, 5),
+        E(lambda x: _stored("set_slice", x, (0, 2), (2, 4), (4, 5)), 3, 5),
+        E(lambda x: _stored("inc_slice", x, (0, 1), (3, 4), (1, 3)), 3, 5),
+        E(lambda x: _stored("inc_slice", x, (3, 5), (0, 3)), 3, 5),
+        E(lambda x: _stored("inc_slice", x, (2, 0, -2), (1, 2)), 3, 5),
+    ],
+    "static_slice": [
+        E(
+            lambda x: make(
+                "dynamic_slice",
+                (x, constant(1, "int64")),
+                {"template": ((("n", 0), None, 1), WHOLE)},
+            ),
+            3,
+            5,
+        )
+    ],
+    "slice_of_one_part": [
+        E(lambda x: ops.slice_(ops.concatenate([x[:3], ops.neg(x)], 0), [(4, 7, 1)]), 5, 2),
+        E(lambda x: ops.slice_(ops.concatenate([x[:3], ops.neg(x)], 0), [(7, 2, -2)]), 5, 2),
+        E(lambda x: ops.slice_(ops.concatenate([x, ops.neg(x)], 1), [WHOLE, (0, 2, 1)]), 5, 3),
+    ],
+    "last_row_is_final": [C(lambda x: ops.slice_(_running_sum(x), [(-1, None, 1)]), 4, 3)],
+}  # fmt: skip
+
+# rule -> (dtype, graphs of x that it almost fits)
+NEAR = {
+    "merge_transposes": (F, [lambda x: turn(as_shape(x, 7, 1), 1, 0)]),
+    "merge_broadcasts": (F, [lambda x: to(as_shape(x, 7, 1), 7, 3),
+                             lambda x: to(view("expand", x, axes=(1,)), 7, 3)]),
+    "merge_slices": (F, [lambda x: x[1:], lambda x: ops.slice_(
+        view("expand", x, axes=(1,)), [WHOLE, (0, 0, 1)])]),
+    "broadcast_outside": (F, [lambda x: ops.slice_(to(x, 1, 7), [(0, 1, 1), (0, 2, 1)])]),
+    "sign_outside": (F, [lambda x: as_shape(ops.abs(x), 7, 1), lambda x: ops.sum(-x)]),
+    "merge_reshapes": (F, [
+        lambda x: view("expand", ops.exp(view("expand", x, axes=(1,))), axes=(2,)),
+        lambda x: make("reshape", (to(x, 2, 7), shape_vector((14,))))]),
+    "bare_operands": (F, [lambda x: x + constant(dense(7)), lambda x: ops.exp(as_shape(x, 7, 1)),
+                          lambda x: x * constant(np.array([0.0] * 6 + [-0.0]))]),
+    "views_outside": (F, [
+        lambda x: view("expand", x, axes=(0,)) * view("expand", ops.exp(x), axes=(1,)),
+        lambda x: view("expand", ops.exp(x), axes=(1,)) * to(x, 7, 7),
+        lambda x: as_shape(ops.sum(to(x, 2, 6, 7), 0), 7, 6) * constant(dense(6)),
+        lambda x: as_shape(ops.sum(to(x, 2, 2, 6, 7), 0), 4, 3, 7) * constant(dense(3, 7)),
+        lambda x: as_shape(ops.sum(to(x, 2, 2, 6, 7), 0), 2, 42) * constant(dense(1, 42))]),
+    "inverse_views_meet": (F, [
+        lambda x: as_shape(ops.exp(as_shape(to(x, 2, 7), 14)), 7, 2),
+        lambda x: ops.exp(x[::-1])[1:],
+        lambda x: turn(ops.exp(turn(to(x, 2, 3, 7), 1, 2, 0)), 1, 2, 0)]),
+    "fold_constants": (F, [lambda x: x * constant(2.0, F), lambda x: ops.exp(constant(dense(65)))]),
+    "shapes_known": (F, [lambda x: to(x, 2, 7), lambda x: ops.sum(x)]),
+    "parts_side_by_side": (F, [
+        lambda x: _part(to(x, 3, 7), 0, 3) + _part(to(x, 3, 7), 2, 5),
+        lambda x: _part(to(x, 3, 7), 0, 3) + ops.exp(to(x, 3, 7)),
+        lambda x: _part(to(x, 3, 7), 0, 2) - _part(to(x, 3, 7), 2, 7),
+        lambda x: _part(to(x, 3, 7), 0, 2) + ops.set_slice(to(x, 3, 7), 0.0, [WHOLE, (2, 7, 1)])]),
+    "neighbours_stored": (F, [
+        lambda x: _stored("set_slice", to(x, 3, 7), (0, 2), (1, 3)),
+        lambda x: _stored("inc_slice", to(x, 3, 7), (0, 2), (3, 5)),
+        lambda x: _stored("inc_slice", to(x, 3, 7), (0, 3, 2), (3, 5)),
+        lambda x: ops.set_slice(_stored("inc_slice", to(x, 3, 7), (0, 2)), 0.0, [WHOLE, (2, 7, 1)]),
+        lambda x: ops.set_slice(_stored("set_slice", to(x, 3, 7), (0, 2)), 0.0, [(2, 3, 1)])]),
+    "static_slice": (F, [rest]),
+    "slice_of_one_part": (F, [lambda x: ops.slice_(ops.concatenate([x, -x], 0), [(5, 9, 1)]),
+                              lambda x: ops.slice_(ops.concatenate([x, -x], 0), [(0, 14, 7)])]),
+    "last_row_is_final": (F, [lambda x: ops.slice_(_running_sum(to(x, 4, 7)), [(0, 1, 1)]),
+                              lambda x: ops.slice_(_running_sum(to(x, 4, 7)), [(-2, None, 1)])]),
+}  # fmt: skip
