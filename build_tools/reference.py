@@ -154,7 +154,9 @@ def signature(value):
 
 
 def methods(cls):
-    """Markdown of the methods that a class documents."""
+    """Markdown of the methods that a class documents; those of `Function` are of what runs."""
+    if cls.__name__ == "Function":
+        cls = importlib.import_module("ckernels.runtime.common").FunctionBase
     for name in sorted(n for n in dir(cls) if n[0] != "_"):
         value = inspect.getattr_static(cls, name)
         said = inspect.getdoc(value)

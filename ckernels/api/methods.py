@@ -1,194 +1,371 @@
-"""Operators, indexing and methods of tensors, as NumPy and Theano name them."""
+"""Methods of tensors, as NumPy and Theano name them."""
 
 import numpy as np
 
 from .. import ops
 from ..base import dtypes, given
-from ..base.errors import ShapeError, UsageError
-from ..graph.node import Node
+from ..base.errors import ShapeError
 from ..graph.shapes import axis_of
 from .operands import clipped, node_of, operand, reshaped
+from .operators import Operators
 
 
-def _operator(build, swapped=False):
-    if swapped:
-        return lambda self, other: self._wrap(build(operand(other), self.node))
-    return lambda self, other: self._wrap(build(self.node, operand(other)))
-
-
-def _unary(build):
-    return lambda self: self._wrap(build(self.node))
-
-
-def key_of(key):
-    """An index with nodes for handles, arrays for lists and ints for NumPy ints."""
-    if isinstance(key, tuple):
-        return tuple(key_of(k) for k in key)
-    if isinstance(key, slice):
-        return slice(*(key_of(k) for k in (key.start, key.stop, key.step)))
-    if isinstance(getattr(key, "node", None), Node):
-        return key.node
-    if isinstance(key, list):
-        return np.asarray(key, dtype=None if key else np.int64)
-    return int(key) if isinstance(key, np.integer) else key
-
-
-class Dimension(int):
-    """A size that is known, as programs for TensorFlow read it: `x.get_shape()[1].value`."""
-
-    __slots__ = ()
-
-    @property
-    def value(self):
-        """The size as an int."""
-        return int(self)
-
-
-class StaticShape(tuple):
-    """A shape of ints and None that also answers as TensorFlow's does."""
-
-    __slots__ = ()
-    ndims = property(len, doc="The number of dimensions.")
-
-    def as_list(self):
-        """The sizes, None where unknown.
-
-        >>> K.placeholder((None, 3)).get_shape().as_list()
-        [None, 3]
-        """
-        return list(self)
-
-
-class Methods:
+class Methods(Operators):
     """What a Tensor can do; mixed into it."""
 
     __slots__ = ()
 
-    __add__, __radd__ = _operator(ops.add), _operator(ops.add, True)
-    __sub__, __rsub__ = _operator(ops.sub), _operator(ops.sub, True)
-    __mul__, __rmul__ = _operator(ops.mul), _operator(ops.mul, True)
-    __truediv__, __rtruediv__ = _operator(ops.true_div), _operator(ops.true_div, True)
-    __floordiv__, __rfloordiv__ = _operator(ops.floor_div), _operator(ops.floor_div, True)
-    __mod__, __rmod__ = _operator(ops.mod), _operator(ops.mod, True)
-    __pow__, __rpow__ = _operator(ops.pow), _operator(ops.pow, True)
-    __and__, __rand__ = _operator(ops.bit_and), _operator(ops.bit_and, True)
-    __or__, __ror__ = _operator(ops.bit_or), _operator(ops.bit_or, True)
-    __xor__, __rxor__ = _operator(ops.bit_xor), _operator(ops.bit_xor, True)
-    __lshift__, __rlshift__ = _operator(ops.left_shift), _operator(ops.left_shift, True)
-    __rshift__, __rrshift__ = _operator(ops.right_shift), _operator(ops.right_shift, True)
-    __lt__, __le__ = _operator(ops.lt), _operator(ops.le)
-    __gt__, __ge__ = _operator(ops.gt), _operator(ops.ge)
-    __neg__, __abs__ = _unary(ops.neg), _unary(ops.abs)
-
-    def __pos__(self):
-        return self._wrap(self.node)
-
-    def __invert__(self):
-        build = ops.logical_not if self.dtype == "bool" else ops.bit_not
-        return self._wrap(build(self.node))
-
-    def __matmul__(self, other):
-        return self._wrap(ops.matmul(self.node, node_of(other)))
-
-    def __rmatmul__(self, other):
-        return self._wrap(ops.matmul(node_of(other), self.node))
-
-    def __divmod__(self, other):
-        return self // other, self % other
-
-    def __rdivmod__(self, other):
-        return other // self, other % self
-
-    def __getitem__(self, key):
-        key = key_of(key)
-        result = self._wrap(ops.getitem(self.node, key))
-        result._subtensor = (self, key)  # what set_subtensor and inc_subtensor write to
-        return result
-
-    def __setitem__(self, key, value):
-        raise UsageError(
-            f"{self!r} cannot be assigned to; K.set_subtensor(x[index], value) gives a new tensor"
-        )
-
-    @property
-    def shape(self):
-        """The symbolic shape, an int64 vector; `x.shape[0]` is a scalar tensor."""
-        return self._wrap(ops.shape(self.node))
-
-    def get_shape(self):
-        """The static shape, as programs for TensorFlow ask for it: `x.get_shape().as_list()`."""
-        return StaticShape(None if n is None else Dimension(n) for n in self.node.shape)
-
-    @property
-    def size(self):
-        """The symbolic number of elements, an int64 scalar."""
-        return self._wrap(ops.prod(ops.shape(self.node)))
-
-    @property
-    def T(self):  # noqa: N802
-        """The tensor with its axes reversed."""
-        return self.transpose()
-
-    @property
-    def real(self):
-        """The real part."""
-        return self._wrap(ops.real(self.node))
-
-    @property
-    def imag(self):
-        """The imaginary part."""
-        return self._wrap(ops.imag(self.node))
-
     def sum(self, axis=None, keepdims=False):
-        """Sum over axes."""
+        """Sum over axes; small integers and bools are summed in 64 bits.
+
+        Parameters
+        ----------
+        axis : int or sequence of int, optional
+            The axes that go; None: all.
+        keepdims : bool, default False
+            Whether they stay, with size 1.
+
+        Returns
+        -------
+        Tensor
+            Of the shape of the tensor without these axes.
+
+        Raises
+        ------
+        ShapeError
+            For an axis that does not exist.
+
+        Examples
+        --------
+        >>> K.constant([[1.0, 2.0], [3.0, 4.0]]).sum(axis=0).eval()
+        array([4., 6.], dtype=float32)
+        """
         return self._wrap(ops.sum(self.node, axis, keepdims))
 
     def prod(self, axis=None, keepdims=False):
-        """Product over axes."""
+        """Product over axes; small integers and bools are multiplied in 64 bits.
+
+        Parameters
+        ----------
+        axis : int or sequence of int, optional
+            The axes that go; None: all.
+        keepdims : bool, default False
+            Whether they stay, with size 1.
+
+        Returns
+        -------
+        Tensor
+            Of the shape of the tensor without these axes.
+
+        Raises
+        ------
+        ShapeError
+            For an axis that does not exist.
+
+        Examples
+        --------
+        >>> K.constant([[1.0, 2.0], [3.0, 4.0]]).prod(axis=0).eval()
+        array([3., 8.], dtype=float32)
+        """
         return self._wrap(ops.prod(self.node, axis, keepdims))
 
     def mean(self, axis=None, keepdims=False):
-        """Mean over axes."""
+        """Mean over axes; of integers a float.
+
+        Parameters
+        ----------
+        axis : int or sequence of int, optional
+            The axes that go; None: all.
+        keepdims : bool, default False
+            Whether they stay, with size 1.
+
+        Returns
+        -------
+        Tensor
+            Of the shape of the tensor without these axes.
+
+        Raises
+        ------
+        ShapeError
+            For an axis that does not exist.
+
+        Examples
+        --------
+        >>> K.constant([[1.0, 2.0], [3.0, 4.0]]).mean(axis=1).eval()
+        array([1.5, 3.5], dtype=float32)
+        """
         return self._wrap(ops.mean(self.node, axis, keepdims))
 
     def var(self, axis=None, keepdims=False):
-        """Variance over axes."""
+        """Variance over axes, divided by the number of elements.
+
+        Parameters
+        ----------
+        axis : int or sequence of int, optional
+            The axes that go; None: all.
+        keepdims : bool, default False
+            Whether they stay, with size 1.
+
+        Returns
+        -------
+        Tensor
+            Of the shape of the tensor without these axes.
+
+        Raises
+        ------
+        ShapeError
+            For an axis that does not exist.
+
+        Examples
+        --------
+        >>> K.constant([1.0, 2.0, 3.0, 6.0]).var().eval()
+        array(3.5, dtype=float32)
+        """
         return self._wrap(ops.var(self.node, axis, keepdims))
 
     def std(self, axis=None, keepdims=False):
-        """Standard deviation over axes."""
+        """Standard deviation over axes: the square root of `var`.
+
+        Parameters
+        ----------
+        axis : int or sequence of int, optional
+            The axes that go; None: all.
+        keepdims : bool, default False
+            Whether they stay, with size 1.
+
+        Returns
+        -------
+        Tensor
+            Of the shape of the tensor without these axes.
+
+        Raises
+        ------
+        ShapeError
+            For an axis that does not exist.
+
+        Examples
+        --------
+        >>> K.constant([1.0, 3.0]).std().eval()
+        array(1., dtype=float32)
+        """
         return self._wrap(ops.sqrt(ops.var(self.node, axis, keepdims)))
 
     def max(self, axis=None, keepdims=False):
-        """Largest element over axes."""
+        """Largest element over axes; NaN where one is among them.
+
+        Parameters
+        ----------
+        axis : int or sequence of int, optional
+            The axes that go; None: all.
+        keepdims : bool, default False
+            Whether they stay, with size 1.
+
+        Returns
+        -------
+        Tensor
+            Of the shape of the tensor without these axes.
+
+        Raises
+        ------
+        ShapeError
+            For an axis that does not exist.
+
+        Examples
+        --------
+        >>> K.constant([[1.0, 2.0], [4.0, 3.0]]).max(axis=1).eval()
+        array([2., 4.], dtype=float32)
+        """
         return self._wrap(ops.max(self.node, axis, keepdims))
 
     def min(self, axis=None, keepdims=False):
-        """Smallest element over axes."""
+        """Smallest element over axes; NaN where one is among them.
+
+        Parameters
+        ----------
+        axis : int or sequence of int, optional
+            The axes that go; None: all.
+        keepdims : bool, default False
+            Whether they stay, with size 1.
+
+        Returns
+        -------
+        Tensor
+            Of the shape of the tensor without these axes.
+
+        Raises
+        ------
+        ShapeError
+            For an axis that does not exist.
+
+        Examples
+        --------
+        >>> K.constant([[1.0, 2.0], [4.0, 3.0]]).min(axis=1).eval()
+        array([1., 3.], dtype=float32)
+        """
         return self._wrap(ops.min(self.node, axis, keepdims))
 
     def any(self, axis=None, keepdims=False):
-        """Whether one element is non-zero, a bool tensor."""
+        """Whether one element is non-zero.
+
+        Parameters
+        ----------
+        axis : int or sequence of int, optional
+            The axes that go; None: all.
+        keepdims : bool, default False
+            Whether they stay, with size 1.
+
+        Returns
+        -------
+        Tensor
+            Bools, of the shape of the tensor without these axes.
+
+        Raises
+        ------
+        ShapeError
+            For an axis that does not exist.
+
+        Examples
+        --------
+        >>> K.constant([[0.0, 2.0], [0.0, 0.0]]).any(axis=1).eval()
+        array([ True, False])
+        """
         return self._wrap(ops.any(self.node, axis, keepdims))
 
     def all(self, axis=None, keepdims=False):
-        """Whether all elements are non-zero, a bool tensor."""
+        """Whether all elements are non-zero.
+
+        Parameters
+        ----------
+        axis : int or sequence of int, optional
+            The axes that go; None: all.
+        keepdims : bool, default False
+            Whether they stay, with size 1.
+
+        Returns
+        -------
+        Tensor
+            Bools, of the shape of the tensor without these axes.
+
+        Raises
+        ------
+        ShapeError
+            For an axis that does not exist.
+
+        Examples
+        --------
+        >>> K.constant([[0.0, 2.0], [1.0, 2.0]]).all(axis=1).eval()
+        array([False,  True])
+        """
         return self._wrap(ops.all(self.node, axis, keepdims))
 
     def argmax(self, axis=None, keepdims=False):
-        """Index of the first largest element, of the flattened tensor for axis None."""
+        """Index of the first largest element.
+
+        Parameters
+        ----------
+        axis : int, optional
+            The axis that goes; None: of the flattened tensor.
+        keepdims : bool, default False
+            Whether it stays, with size 1.
+
+        Returns
+        -------
+        Tensor
+            int64, of the shape of the tensor without the axis.
+
+        Raises
+        ------
+        ShapeError
+            For an axis that does not exist.
+
+        Examples
+        --------
+        >>> K.constant([[1.0, 5.0], [4.0, 3.0]]).argmax(axis=1).eval()
+        array([1, 0])
+        """
         return self._wrap(ops.argmax(self.node, axis, keepdims))
 
     def argmin(self, axis=None, keepdims=False):
-        """Index of the first smallest element, of the flattened tensor for axis None."""
+        """Index of the first smallest element.
+
+        Parameters
+        ----------
+        axis : int, optional
+            The axis that goes; None: of the flattened tensor.
+        keepdims : bool, default False
+            Whether it stays, with size 1.
+
+        Returns
+        -------
+        Tensor
+            int64, of the shape of the tensor without the axis.
+
+        Raises
+        ------
+        ShapeError
+            For an axis that does not exist.
+
+        Examples
+        --------
+        >>> K.constant([[1.0, 5.0], [4.0, 3.0]]).argmin(axis=1).eval()
+        array([0, 1])
+        """
         return self._wrap(ops.argmin(self.node, axis, keepdims))
 
     def ptp(self, axis=None):
-        """Largest less smallest element over axes."""
+        """Largest less smallest element over axes.
+
+        Parameters
+        ----------
+        axis : int or sequence of int, optional
+            The axes that go; None: all.
+
+        Returns
+        -------
+        Tensor
+            Of the shape of the tensor without these axes.
+
+        Raises
+        ------
+        ShapeError
+            For an axis that does not exist.
+
+        Examples
+        --------
+        >>> K.constant([1.0, 5.0, 2.0]).ptp().eval()
+        array(4., dtype=float32)
+        """
         return self.max(axis) - self.min(axis)
 
     def norm(self, L, axis=None, keepdims=False):  # noqa: N803
-        """The L-norm over axes: sum(|x| ** L) ** (1 / L); L may be inf."""
+        """The L-norm over axes: sum(|x| ** L) ** (1 / L).
+
+        Parameters
+        ----------
+        L : float
+            The order; 0 counts elements that are not 0, inf is the largest of |x|.
+        axis : int or sequence of int, optional
+            The axes that go; None: all.
+        keepdims : bool, default False
+            Whether they stay, with size 1.
+
+        Returns
+        -------
+        Tensor
+            Of the shape of the tensor without these axes.
+
+        Raises
+        ------
+        ArgumentError
+            Where L is no number.
+        ShapeError
+            For an axis that does not exist.
+
+        Examples
+        --------
+        >>> K.constant([3.0, 4.0]).norm(2).eval()
+        array(5., dtype=float32)
+        """
         x, L = ops.abs(self.node), given.number(L, "L of norm")  # noqa: N806
         if L == 0:
             return self._wrap(
@@ -201,67 +378,338 @@ class Methods:
         return self._wrap(ops.pow(ops.sum(ops.pow(x, L), axis, keepdims), 1.0 / L))
 
     def cumsum(self, axis=None):
-        """Running sum along `axis`, of the flattened tensor for None."""
+        """Running sum along an axis.
+
+        Parameters
+        ----------
+        axis : int, optional
+            The axis; None: of the flattened tensor.
+
+        Returns
+        -------
+        Tensor
+            Of the same shape; a vector for None.
+
+        Raises
+        ------
+        ShapeError
+            For an axis that does not exist.
+
+        Examples
+        --------
+        >>> K.constant([1.0, 2.0, 3.0]).cumsum().eval()
+        array([1., 3., 6.], dtype=float32)
+        """
         return self._wrap(ops.cumsum(*self._along(axis)))
 
     def cumprod(self, axis=None):
-        """Running product along `axis`, of the flattened tensor for None."""
+        """Running product along an axis.
+
+        Parameters
+        ----------
+        axis : int, optional
+            The axis; None: of the flattened tensor.
+
+        Returns
+        -------
+        Tensor
+            Of the same shape; a vector for None.
+
+        Raises
+        ------
+        ShapeError
+            For an axis that does not exist.
+
+        Examples
+        --------
+        >>> K.constant([1.0, 2.0, 3.0]).cumprod().eval()
+        array([1., 2., 6.], dtype=float32)
+        """
         return self._wrap(ops.cumprod(*self._along(axis)))
 
     def repeat(self, repeats, axis=None):
-        """Each element `repeats` times along `axis`, of the flattened tensor for None."""
+        """Each element several times along an axis.
+
+        Parameters
+        ----------
+        repeats : int or tensor
+            How often; one for all, or a vector with one for each element.
+        axis : int, optional
+            The axis; None: of the flattened tensor.
+
+        Returns
+        -------
+        Tensor
+            Longer along the axis.
+
+        Raises
+        ------
+        ShapeError
+            For an axis that does not exist, or another number of repeats than elements.
+
+        Examples
+        --------
+        >>> K.constant([1.0, 2.0]).repeat(2).eval()
+        array([1., 1., 2., 2.], dtype=float32)
+        """
         x, axis = self._along(axis)
         return self._wrap(ops.repeat(x, operand(repeats), axis))
 
     def take(self, indices, axis=None):
-        """The entries at integer `indices` along `axis`, of the flattened tensor for None."""
+        """The entries at indices along an axis.
+
+        Parameters
+        ----------
+        indices : tensor or array of integers
+            Of any shape; negative ones count from the end.
+        axis : int, optional
+            The axis; None: of the flattened tensor.
+
+        Returns
+        -------
+        Tensor
+            The axis is replaced by the shape of `indices`.
+
+        Raises
+        ------
+        DTypeError
+            Where the indices are no integers.
+        IndexOutOfBounds
+            By a call, for an index beyond the axis.
+
+        Examples
+        --------
+        >>> K.constant([1.0, 2.0, 3.0]).take([2, 0]).eval()
+        array([3., 1.], dtype=float32)
+        """
         x, axis = self._along(axis)
         return self._wrap(ops.take(x, node_of(indices), axis))
 
     def sort(self, axis=-1):
-        """A sorted copy along `axis`."""
+        """A sorted copy; NaN come last.
+
+        Parameters
+        ----------
+        axis : int, default -1
+            The axis to sort along; None: of the flattened tensor.
+
+        Returns
+        -------
+        Tensor
+            Of the same shape and dtype.
+
+        Raises
+        ------
+        ShapeError
+            For an axis that does not exist.
+
+        Examples
+        --------
+        >>> K.constant([3.0, 1.0, 2.0]).sort().eval()
+        array([1., 2., 3.], dtype=float32)
+        """
         return self._wrap(ops.sort(self.node, axis))
 
     def argsort(self, axis=-1):
-        """The indices that sort along `axis`."""
+        """The indices that sort; equal elements keep their order.
+
+        Parameters
+        ----------
+        axis : int, default -1
+            The axis to sort along; None: of the flattened tensor.
+
+        Returns
+        -------
+        Tensor
+            int64, of the same shape.
+
+        Raises
+        ------
+        ShapeError
+            For an axis that does not exist.
+
+        Examples
+        --------
+        >>> K.constant([3.0, 1.0, 2.0]).argsort().eval()
+        array([1, 2, 0])
+        """
         return self._wrap(ops.argsort(self.node, axis))
 
     def _along(self, axis):
         return (self.ravel().node, 0) if axis is None else (self.node, axis)
 
     def dot(self, other):
-        """NumPy's dot: over the last axis, and the last but one of `other`."""
+        """NumPy's dot: over the last axis, and the last but one of `other`.
+
+        Parameters
+        ----------
+        other : tensor or array
+            The second operand.
+
+        Returns
+        -------
+        Tensor
+            Their other axes, one after the other.
+
+        Raises
+        ------
+        ShapeError
+            Where the two axes differ in size.
+
+        Examples
+        --------
+        >>> K.constant([[1.0, 2.0]]).dot(K.constant([[3.0], [4.0]])).eval()
+        array([[11.]], dtype=float32)
+        """
         return self._wrap(ops.dot(self.node, node_of(other)))
 
     def reshape(self, *shape):
-        """Another shape: x.reshape((2, -1)) or x.reshape(2, -1); sizes may be tensors."""
+        """The elements in another shape.
+
+        Parameters
+        ----------
+        *shape : int or tensor
+            The sizes, as one argument or as several; one may be -1.
+
+        Returns
+        -------
+        Tensor
+            With the same elements in C order.
+
+        Raises
+        ------
+        ShapeError
+            Where the number of elements differs.
+
+        Examples
+        --------
+        >>> K.arange(6).reshape(2, -1).eval()
+        array([[0, 1, 2],
+               [3, 4, 5]], dtype=int32)
+        """
         one = len(shape) == 1 and not isinstance(shape[0], (int, np.integer))
         shape = shape[0] if one and getattr(shape[0], "ndim", 1) else shape
         return self._wrap(reshaped(self, shape))
 
     def flatten(self, ndim=1):
-        """The tensor with its trailing axes joined, so that `ndim` are left."""
+        """The tensor with its trailing axes joined.
+
+        Parameters
+        ----------
+        ndim : int, default 1
+            How many axes are left.
+
+        Returns
+        -------
+        Tensor
+            With the same elements in C order.
+
+        Raises
+        ------
+        ShapeError
+            Where there are fewer axes.
+
+        Examples
+        --------
+        >>> K.int_shape(K.zeros((2, 3, 4)).flatten(2))
+        (2, 12)
+        """
         return self._wrap(ops.flatten(self.node, ndim))
 
     def ravel(self):
-        """The tensor as a vector."""
+        """The tensor as a vector.
+
+        Returns
+        -------
+        Tensor
+            With the same elements in C order.
+
+        Examples
+        --------
+        >>> K.int_shape(K.zeros((2, 3)).ravel())
+        (6,)
+        """
         return self.flatten()
 
     def transpose(self, *axes):
-        """The tensor with its axes in another order; reversed without arguments."""
+        """The tensor with its axes in another order.
+
+        Parameters
+        ----------
+        *axes : int
+            The order, as one argument or as several; without any it is reversed.
+
+        Returns
+        -------
+        Tensor
+            With the same elements.
+
+        Raises
+        ------
+        ShapeError
+            Where the order does not name each axis once.
+
+        Examples
+        --------
+        >>> K.int_shape(K.zeros((2, 3, 4)).transpose(1, 0, 2))
+        (3, 2, 4)
+        """
         axes = axes[0] if len(axes) == 1 and isinstance(axes[0], (list, tuple)) else axes
         order = tuple(axes) or tuple(reversed(range(self.ndim)))
         return self._wrap(ops.transpose(self.node, order))
 
     def swapaxes(self, axis1, axis2):
-        """The tensor with two axes exchanged."""
+        """The tensor with two axes exchanged.
+
+        Parameters
+        ----------
+        axis1, axis2 : int
+            The axes.
+
+        Returns
+        -------
+        Tensor
+            With the same elements.
+
+        Raises
+        ------
+        ShapeError
+            For an axis that does not exist.
+
+        Examples
+        --------
+        >>> K.int_shape(K.zeros((2, 3, 4)).swapaxes(0, 2))
+        (4, 3, 2)
+        """
         order = list(range(self.ndim))
         a, b = axis_of(axis1, self.ndim), axis_of(axis2, self.ndim)
         order[a], order[b] = b, a
         return self.transpose(order)
 
     def dimshuffle(self, *pattern):
-        """Axes in the order `pattern`; 'x' is a new axis. Axes left out must have size 1."""
+        """Axes in another order, with new ones: Theano's dimshuffle.
+
+        Parameters
+        ----------
+        *pattern : int or 'x'
+            The axes, as one argument or as several; 'x' is a new one of size 1. Those left out must
+            have size 1.
+
+        Returns
+        -------
+        Tensor
+            With the same elements.
+
+        Raises
+        ------
+        ShapeError
+            Where an axis is named twice, does not exist, or one left out is longer than 1.
+
+        Examples
+        --------
+        >>> K.int_shape(K.zeros((2, 3)).dimshuffle(1, 'x', 0))
+        (3, 1, 2)
+        """
         pattern = (
             pattern[0] if len(pattern) == 1 and isinstance(pattern[0], (list, tuple)) else pattern
         )
@@ -276,52 +724,235 @@ class Methods:
         return self._wrap(ops.expand(node, tuple(i for i, fresh in enumerate(new) if fresh)))
 
     def squeeze(self, axis=None):
-        """The tensor without its axes of (known) size 1, or without `axis`."""
+        """The tensor without axes of size 1.
+
+        Parameters
+        ----------
+        axis : int or tuple of int, optional
+            The axes that go; None: all that are known to have size 1.
+
+        Returns
+        -------
+        Tensor
+            With the same elements.
+
+        Raises
+        ------
+        ShapeError
+            For an axis that does not exist or is longer than 1.
+
+        Examples
+        --------
+        >>> K.int_shape(K.zeros((1, 3, 1)).squeeze(0))
+        (3, 1)
+        """
         if axis is None:
             axis = tuple(i for i, d in enumerate(self.node.shape) if d == 1)
         nothing = isinstance(axis, tuple) and not axis
         return self._wrap(self.node if nothing else ops.squeeze(self.node, axis))
 
     def diagonal(self):
-        """The diagonal of a matrix."""
+        """The diagonal of a matrix.
+
+        Returns
+        -------
+        Tensor
+            A vector.
+
+        Raises
+        ------
+        ShapeError
+            Where the tensor has fewer than two axes.
+
+        Examples
+        --------
+        >>> K.constant([[1.0, 2.0], [3.0, 4.0]]).diagonal().eval()
+        array([1., 4.], dtype=float32)
+        """
         return self._wrap(ops.diagonal(self.node))
 
     def trace(self):
-        """The sum of the diagonal of a matrix."""
+        """The sum of the diagonal of a matrix.
+
+        Returns
+        -------
+        Tensor
+            A scalar.
+
+        Raises
+        ------
+        ShapeError
+            Where the tensor has fewer than two axes.
+
+        Examples
+        --------
+        >>> K.constant([[1.0, 2.0], [3.0, 4.0]]).trace().eval()
+        array(5., dtype=float32)
+        """
         return self.diagonal().sum()
 
     def astype(self, dtype):
-        """The tensor in another dtype."""
+        """The tensor in another dtype.
+
+        Parameters
+        ----------
+        dtype : str or dtype
+            Its name, such as 'float64'.
+
+        Returns
+        -------
+        Tensor
+            Of the same shape.
+
+        Raises
+        ------
+        DTypeError
+            For a dtype that does not exist.
+
+        Examples
+        --------
+        >>> K.constant([1.7]).astype('int32').eval()
+        array([1], dtype=int32)
+        """
         return self._wrap(ops.cast(self.node, dtype))
 
     def clip(self, a_min, a_max):
-        """The tensor limited to [a_min, a_max]."""
+        """The tensor limited to [a_min, a_max].
+
+        Parameters
+        ----------
+        a_min, a_max : float or tensor or None
+            The limits; None: none on this side.
+
+        Returns
+        -------
+        Tensor
+            NaN stay NaN.
+
+        Raises
+        ------
+        ShapeError
+            Where the shapes do not broadcast.
+
+        Examples
+        --------
+        >>> K.constant([-2.0, 0.5, 3.0]).clip(0, 1).eval()
+        array([0. , 0.5, 1. ], dtype=float32)
+        """
         return self._wrap(clipped(self, a_min, a_max))
 
     def round(self):
-        """The nearest integers; halves go to the even one."""
+        """The nearest integers; halves go to the even one.
+
+        Returns
+        -------
+        Tensor
+            Of the same dtype.
+
+        Examples
+        --------
+        >>> K.constant([0.5, 1.5, 2.4]).round().eval()
+        array([0., 2., 2.], dtype=float32)
+        """
         return self._wrap(ops.round(self.node))
 
     def conj(self):
-        """The complex conjugate."""
+        """The complex conjugate; of real numbers themselves.
+
+        Returns
+        -------
+        Tensor
+            Of the same shape and dtype.
+
+        Examples
+        --------
+        >>> K.constant([1.0 + 2.0j], dtype="complex64").conj().eval()
+        array([1.-2.j], dtype=complex64)
+        """
         return self._wrap(ops.conj(self.node))
 
     def copy(self):
-        """A new handle on the same expression."""
+        """A new handle on the same expression.
+
+        Returns
+        -------
+        Tensor
+            Equal to this one in every call.
+
+        Examples
+        --------
+        >>> x = K.constant([1.0])
+        >>> x.copy() is x
+        False
+        """
         return self._wrap(self.node)
 
     def nonzero(self):
-        """A tuple of index vectors of the non-zero elements, one for each axis."""
+        """Where the elements are not zero.
+
+        Returns
+        -------
+        tuple of Tensor
+            Vectors of int64, the indices along each axis.
+
+        Raises
+        ------
+        ShapeError
+            For a scalar.
+
+        Examples
+        --------
+        >>> [i.eval().tolist() for i in K.constant([[0.0, 5.0], [6.0, 0.0]]).nonzero()]
+        [[0, 1], [1, 0]]
+        """
         return tuple(self._wrap(n) for n in ops.nonzero(self.node))
 
     def zeros_like(self):
-        """Zeros with this shape and dtype."""
+        """Zeros with this shape and dtype.
+
+        Returns
+        -------
+        Tensor
+            Its shape follows that of this one in every call.
+
+        Examples
+        --------
+        >>> K.constant([1.0, 2.0]).zeros_like().eval()
+        array([0., 0.], dtype=float32)
+        """
         return self._wrap(ops.zeros_like(self.node))
 
     def ones_like(self):
-        """Ones with this shape and dtype."""
+        """Ones with this shape and dtype.
+
+        Returns
+        -------
+        Tensor
+            Its shape follows that of this one in every call.
+
+        Examples
+        --------
+        >>> K.constant([1.0, 2.0]).ones_like().eval()
+        array([1., 1.], dtype=float32)
+        """
         return self._wrap(ops.ones_like(self.node))
 
     def fill(self, value):
-        """A tensor of this shape and dtype filled with `value`."""
+        """A tensor of this shape and dtype filled with a value.
+
+        Parameters
+        ----------
+        value : float or tensor
+            A scalar.
+
+        Returns
+        -------
+        Tensor
+            This one is not changed.
+
+        Examples
+        --------
+        >>> K.constant([1.0, 2.0]).fill(7).eval()
+        array([7., 7.], dtype=float32)
+        """
         return self._wrap(ops.broadcast_like(ops.cast(node_of(value), self.dtype), self.node))

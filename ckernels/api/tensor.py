@@ -186,9 +186,32 @@ class Tensor(ArrayProtocol, Methods):
         return {k: v for k, v in self.__dict__.items() if k != "_compiled"}
 
     def eval(self, inputs=None, session=None):
-        """The value, as an ndarray. inputs: {placeholder: value}; `session` is ignored.
+        """The value.
 
         The function is compiled at the first call with these inputs and kept.
+
+        Parameters
+        ----------
+        inputs : dict, optional
+            {placeholder: value}; none where it depends on none.
+        session : object, optional
+            Ignored: there are none.
+
+        Returns
+        -------
+        ndarray
+            Of the dtype of the tensor.
+
+        Raises
+        ------
+        UsageError
+            Where it needs an input that is not given.
+
+        Examples
+        --------
+        >>> x = K.placeholder((None,))
+        >>> (x + 1).eval({x: [1.0, 2.0]})
+        array([2., 3.], dtype=float32)
         """
         inputs = dict(given.items(inputs, "inputs of eval, {placeholder: value},"))
         cache = self.__dict__.setdefault("_compiled", {})
@@ -367,12 +390,55 @@ class Variable(Tensor):
         return f"<code>{head}</code><pre>{text}</pre>"
 
     def get_value(self, borrow=False):
-        """The current value: a copy, or with borrow=True the stored array itself (read only it)."""
+        """The current value.
+
+        Parameters
+        ----------
+        borrow : bool, default False
+            Whether to get the stored array itself, which is only to be read, and not a copy.
+
+        Returns
+        -------
+        ndarray
+            Of the dtype of the variable.
+
+        Examples
+        --------
+        >>> K.variable([1.0, 2.0]).get_value()
+        array([1., 2.], dtype=float32)
+        """
         value = self.store.get()
         return value if given.flag(borrow, "borrow") else np.array(value)
 
     def set_value(self, value, borrow=False):
-        """Replace the value by a copy of `value`. ShapeError and DTypeError name both sides."""
+        """Replace the value by a copy of another.
+
+        Parameters
+        ----------
+        value : array
+            Of the shape of the variable; floats are cast.
+        borrow : bool, default False
+            Ignored: the value is copied.
+
+        Returns
+        -------
+        None
+            The next call sees it.
+
+        Raises
+        ------
+        ShapeError
+            Where its shape is another than that of the variable.
+        DTypeError
+            Where it cannot be cast.
+
+        Examples
+        --------
+        >>> v = K.variable([1.0, 2.0])
+        >>> v.set_value([3.0, 4.0])
+        >>> v.get_value()
+        array([3., 4.], dtype=float32)
+        """
         self.store.set(self.fitting(value))
 
     def fitting(self, value):

@@ -53,19 +53,19 @@ class Tensor:
     def T(self) -> Tensor: ...
 
     def all(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
-        """Whether all elements are non-zero, a bool tensor."""
+        """Whether all elements are non-zero."""
 
     def any(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
-        """Whether one element is non-zero, a bool tensor."""
+        """Whether one element is non-zero."""
 
     def argmax(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
-        """Index of the first largest element, of the flattened tensor for axis None."""
+        """Index of the first largest element."""
 
     def argmin(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
-        """Index of the first smallest element, of the flattened tensor for axis None."""
+        """Index of the first smallest element."""
 
     def argsort(self, axis: int | Sequence[int] = -1) -> Tensor:
-        """The indices that sort along `axis`."""
+        """The indices that sort; equal elements keep their order."""
 
     def astype(self, dtype: DType) -> Tensor:
         """The tensor in another dtype."""
@@ -74,22 +74,22 @@ class Tensor:
         """The tensor limited to [a_min, a_max]."""
 
     def conj(self) -> Tensor:
-        """The complex conjugate."""
+        """The complex conjugate; of real numbers themselves."""
 
     def copy(self) -> Tensor:
         """A new handle on the same expression."""
 
     def cumprod(self, axis: int | Sequence[int] | None = None) -> Tensor:
-        """Running product along `axis`, of the flattened tensor for None."""
+        """Running product along an axis."""
 
     def cumsum(self, axis: int | Sequence[int] | None = None) -> Tensor:
-        """Running sum along `axis`, of the flattened tensor for None."""
+        """Running sum along an axis."""
 
     def diagonal(self) -> Tensor:
         """The diagonal of a matrix."""
 
     def dimshuffle(self, *pattern: int | Literal["x"] | Sequence[Any]) -> Tensor:
-        """Axes in the order `pattern`; 'x' is a new axis. Axes left out must have size 1."""
+        """Axes in another order, with new ones: Theano's dimshuffle."""
 
     def dot(self, other: TensorLike) -> Tensor:
         """NumPy's dot: over the last axis, and the last but one of `other`."""
@@ -98,35 +98,34 @@ class Tensor:
     def dtype(self) -> str: ...
 
     def eval(self, inputs: Mapping[Tensor, Any] | None = None, session: Any = None) -> Any:
-        """The value, as an ndarray. inputs: {placeholder: value}; `session` is ignored."""
+        """The value."""
 
     def fill(self, value: Any) -> Tensor:
-        """A tensor of this shape and dtype filled with `value`."""
+        """A tensor of this shape and dtype filled with a value."""
 
     def flatten(self, ndim: int = 1) -> Tensor:
-        """The tensor with its trailing axes joined, so that `ndim` are left."""
+        """The tensor with its trailing axes joined."""
 
     def get_shape(self) -> tuple[int | Any, ...]:
-        """The static shape, as programs for TensorFlow ask for it:
-        `x.get_shape().as_list()`."""
+        """The static shape, as programs for TensorFlow ask for it."""
 
     @property
     def imag(self) -> Tensor: ...
 
     def max(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
-        """Largest element over axes."""
+        """Largest element over axes; NaN where one is among them."""
 
     def mean(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
-        """Mean over axes."""
+        """Mean over axes; of integers a float."""
 
     def min(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
-        """Smallest element over axes."""
+        """Smallest element over axes; NaN where one is among them."""
 
     @property
     def ndim(self) -> int: ...
 
     def nonzero(self) -> tuple[Tensor, ...]:
-        """A tuple of index vectors of the non-zero elements, one for each axis."""
+        """Where the elements are not zero."""
 
     def norm(
         self,
@@ -134,13 +133,13 @@ class Tensor:
         axis: int | Sequence[int] | None = None,
         keepdims: bool = False,
     ) -> Tensor:
-        """The L-norm over axes: sum(|x| ** L) ** (1 / L); L may be inf."""
+        """The L-norm over axes: sum(|x| ** L) ** (1 / L)."""
 
     def ones_like(self) -> Tensor:
         """Ones with this shape and dtype."""
 
     def prod(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
-        """Product over axes."""
+        """Product over axes; small integers and bools are multiplied in 64 bits."""
 
     def ptp(self, axis: int | Sequence[int] | None = None) -> Tensor:
         """Largest less smallest element over axes."""
@@ -152,10 +151,10 @@ class Tensor:
     def real(self) -> Tensor: ...
 
     def repeat(self, repeats: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
-        """Each element `repeats` times along `axis`, of the flattened tensor for None."""
+        """Each element several times along an axis."""
 
     def reshape(self, *shape: Any) -> Tensor:
-        """Another shape: x.reshape((2, -1)) or x.reshape(2, -1); sizes may be tensors."""
+        """The elements in another shape."""
 
     def round(self) -> Tensor:
         """The nearest integers; halves go to the even one."""
@@ -167,31 +166,31 @@ class Tensor:
     def size(self) -> Tensor: ...
 
     def sort(self, axis: int | Sequence[int] = -1) -> Tensor:
-        """A sorted copy along `axis`."""
+        """A sorted copy; NaN come last."""
 
     def squeeze(self, axis: int | Sequence[int] | None = None) -> Tensor:
-        """The tensor without its axes of (known) size 1, or without `axis`."""
+        """The tensor without axes of size 1."""
 
     def std(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
-        """Standard deviation over axes."""
+        """Standard deviation over axes: the square root of `var`."""
 
     def sum(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
-        """Sum over axes."""
+        """Sum over axes; small integers and bools are summed in 64 bits."""
 
     def swapaxes(self, axis1: int, axis2: int) -> Tensor:
         """The tensor with two axes exchanged."""
 
     def take(self, indices: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
-        """The entries at integer `indices` along `axis`, of the flattened tensor for None."""
+        """The entries at indices along an axis."""
 
     def trace(self) -> Tensor:
         """The sum of the diagonal of a matrix."""
 
     def transpose(self, *axes: Any) -> Tensor:
-        """The tensor with its axes in another order; reversed without arguments."""
+        """The tensor with its axes in another order."""
 
     def var(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
-        """Variance over axes."""
+        """Variance over axes, divided by the number of elements."""
 
     def zeros_like(self) -> Tensor:
         """Zeros with this shape and dtype."""
@@ -212,10 +211,9 @@ class Variable(Tensor):
         """`value` as an array that `set_value` takes, or the error it would raise."""
 
     def get_value(self, borrow: bool = False) -> np.ndarray:
-        """The current value: a copy, or with borrow=True the stored array itself (read only
-        it)."""
+        """The current value."""
 
     def set_value(self, value: Any, borrow: bool = False) -> None:
-        """Replace the value by a copy of `value`. ShapeError and DTypeError name both sides."""
+        """Replace the value by a copy of another."""
 
 def __getattr__(name: str) -> Any: ...  # what other files of ckernels need

@@ -16,7 +16,7 @@ import warnings
 import numpy as np
 
 from ..base import given, locks
-from ..base.errors import ArgumentError, CKernelsError, CKernelsWarning, NotSupported
+from ..base.errors import ArgumentError, CKernelsError, CKernelsWarning, MissingName, NotSupported
 from ..base.native import runtime
 from ..numpy.value import ArrayValue
 from .branches import SIZES, Branches, NotTraced, RefusedPath, Traced, is_any, is_leaf
@@ -40,6 +40,7 @@ class PlainDispatch:
 
 
 Dispatch = PlainDispatch if runtime is None else runtime.Dispatch
+PUBLIC = ("report", "source", "wait")  # what users have; the rest is the engine's
 MOST_LEAVES = 16  # of calls that C dispatches
 
 
@@ -63,6 +64,15 @@ class Jitted(Dispatch):
 
     def __reduce__(self):
         return self.__qualname__
+
+    def __dir__(self):
+        own = vars(self.function) if hasattr(self.function, "__dict__") else ()
+        return sorted({*PUBLIC, *own, *(n for n in object.__dir__(self) if n[:2] == "__")})
+
+    def __getattr__(self, name):
+        if name[0] == "_":  # asked by libraries
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        raise MissingName(f"a jitted function has no attribute {name!r}", name, PUBLIC)
 
     def __repr__(self):
         return f"<ckernels.jit of {getattr(self.function, '__qualname__', self.function)}>"
@@ -288,10 +298,25 @@ class Jitted(Dispatch):
     # ---- what it tells -------------------------------------------------------------------------
 
     def report(self):
-        """What has been traced and what runs in NumPy: a dict of `traces`, `numpy` {reason: number
-        of calls}, `pinned` (which numbers are part of a trace; None: all sizes), `sized` (what was
-        refused for all sizes, so that each size has a trace of its own) and `kernels` (what the
-        compiler said of kernels that it refused, in whose place NumPy runs)."""
+        """What has been traced and what runs in NumPy.
+
+        Returns
+        -------
+        dict
+            traces: their number; numpy: {reason: number of calls}; pinned: which numbers are part
+            of a trace (None: all sizes); sized: what was refused for all sizes, so that each size
+            has a trace of its own; kernels: what the compiler said of kernels that it refused, in
+            whose place NumPy runs.
+
+        Examples
+        --------
+        >>> from ckernels.jit import jit
+        >>> double = jit(lambda x: 2 * x)
+        >>> double(np.ones(2))
+        array([2., 2.])
+        >>> double.report()["traces"]
+        1
+        """
         paths = [t for p in self.plans.values() if isinstance(p, Branches)
                  for t in p.leaves.values()]  # fmt: skip
         sized = {str(t.why).split("\n")[0]: None for t in paths if isinstance(t, RefusedPath)}
@@ -303,8 +328,31 @@ class Jitted(Dispatch):
                 "kernels": list(filter(None, refused))}  # fmt: skip
 
     def source(self, kind="python"):
-        """The Python source of the function and of those it calls, with loops and branches as the
-        calls that a trace answers; functions without such are as they were written."""
+        """The Python source of the function and of those it calls, as calls that a trace answers
+        run it.
+
+        Parameters
+        ----------
+        kind : {"python"}
+            Which source.
+
+        Returns
+        -------
+        str
+            With loops and branches as scans and branches; functions without such are as they were
+            written.
+
+        Raises
+        ------
+        ArgumentError
+            For another kind.
+
+        Examples
+        --------
+        >>> from ckernels.jit import jit
+        >>> jit(np.square).source()
+        ''
+        """
         if kind != "python":
             raise ArgumentError(f'source is of "python", not {kind!r}')
         functions = [f for f in self.looked().known.values() if isinstance(f, types.FunctionType)]
@@ -313,7 +361,20 @@ class Jitted(Dispatch):
                            for f, text in zip(functions, found))  # fmt: skip
 
     def wait(self):
-        """Wait for what is being compiled in the background; returns the function."""
+        """Wait for what is being compiled in the background.
+
+        Returns
+        -------
+        Jitted
+            This function.
+
+        Examples
+        --------
+        >>> from ckernels.jit import jit
+        >>> double = jit(lambda x: 2 * x, background=True)
+        >>> double(np.ones(2)), double.wait()(np.ones(2))
+        (array([2., 2.]), array([2., 2.]))
+        """
         for thread in list(self.threads.values()):
             thread.join()
         return self

@@ -199,6 +199,9 @@ class Array:
 
         return method
 
+    def __dir__(self):
+        return sorted({*dir(np.ndarray), "device", "to_device"})
+
     def __repr__(self):
         return repr(self.computed())
 
@@ -503,12 +506,18 @@ for _name in ("T", "mT", "real", "imag", "flat"):
     setattr(Array, _name, property(lambda self, n=_name: attribute(self, n)))
 
 
+def _as_numpy(method, name):
+    """`method` under the name and with the docstring of NumPy's."""
+    method.__name__, method.__qualname__ = name, f"Array.{name}"
+    method.__doc__ = getattr(np.ndarray, name).__doc__
+    return method
+
+
 def _method(function):
     def method(self, *args, **options):
         return call(function, (self, *args), options)
 
-    method.__name__ = method.__qualname__ = function.__name__
-    return method
+    return _as_numpy(method, function.__name__)
 
 
 def _shaped(function):
@@ -518,8 +527,7 @@ def _shaped(function):
         args = args if len(args) < 2 else (args,)
         return call(function, (self, *args), options)
 
-    method.__name__ = method.__qualname__ = function.__name__
-    return method
+    return _as_numpy(method, function.__name__)
 
 
 def _astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
@@ -536,9 +544,12 @@ for _function in (np.sum, np.prod, np.mean, np.std, np.var, np.min, np.max, np.a
                   np.take, np.repeat, np.swapaxes, np.squeeze, np.ravel, np.diagonal, np.nonzero,
                   np.searchsorted, np.copy, np.conjugate):  # fmt: skip
     setattr(Array, _function.__name__, _method(_function))
-Array.conj, Array.flatten = (
-    Array.conjugate,
-    lambda self, order="C": call(np.copy, (call(np.ravel, (self, order), {}),), {}),
-)
+
+
+def _flatten(self, order="C"):
+    return call(np.copy, (call(np.ravel, (self, order), {}),), {})
+
+
+Array.conj, Array.flatten = Array.conjugate, _as_numpy(_flatten, "flatten")
 Array.reshape, Array.transpose, Array.astype = _shaped(np.reshape), _shaped(np.transpose), _astype
 __all__ = ["Array", "call", "elements", "supported", "wrapped"]

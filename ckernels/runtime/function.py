@@ -385,34 +385,12 @@ class CompiledFunction(FunctionBase):
 
     @staticmethod
     def c_function(fast, signature, *arrays, bound=None):
-        """`f.address(...)`: a CFunction, this function for fixed shapes as a C function
-        pointer, without Python or GIL.
-
-        signature: the C type, one of `ckernels.runtime.cfunction.SIGNATURES`; its last argument is
-        the entry's `user_data`. arrays: examples of the inputs that callers give, for their shapes
-        (none are needed where shapes are declared). bound: {name or index: array} inputs that stay
-        what they are. Variables keep the values they have now. Raises NotSupported where the plan
-        calls Python, updates variables or depends on data.
-
-        >>> x = K.placeholder((), dtype="float64", name="x")
-        >>> square = K.function([x], x * x)
-        >>> import scipy.integrate
-        >>> entry = square.address("double (double, void *)")
-        >>> round(scipy.integrate.quad(entry.scipy(), 0, 3)[0], 6)
-        9.0
-        """
+        """What `f.address(...)` gives: see `FunctionBase.address`."""
         from . import cfunction  # start-up: few ask for one
 
         return cfunction.make(fast, fast.info.spec, signature, arrays, bound)
 
     def stats(self):
-        """What was built so far.
-
-        nodes: of the last planned graph; instructions: of the last plan; kernels: dicts with name,
-        key, path, source (the file that holds the C), inputs, outputs; built, from_cache: kernels
-        compiled and loaded; compile_seconds: wall time in the compiler; plans: sets of shapes
-        known; classes: of shapes, from which plans are filled in; peak_bytes: largest arena.
-        """
         if self.pieces is not None:
             return self.pieces.stats()
         program, kernels = self.program, self.program.kernels
@@ -460,21 +438,14 @@ class CompiledFunction(FunctionBase):
     timeline.__doc__ = FunctionBase.timeline.__doc__
 
     def assumptions(self):
-        """What the plan of the last call assumes of the sizes of the inputs: a list of lines.
-
-        Shapes for which all of it holds are served by the same plan. "(this size only)" marks where
-        a bare number was taken out of a size; the user's line says where.
-        """
         return [show_assumption(*row) for row in self.program.assumptions]
 
     def source(self):
-        """The C of all kernels of this function, after its first call."""
         if self.pieces is not None:
             return self.pieces.source()
         return "\n".join(r.text for r in self.program.kernels.records.values())
 
     def steps(self):
-        """One line per instruction of the last plan, in order; those of scans are indented."""
         if self.pieces is not None:
             return self.pieces.steps()
         return [f"{k}: {'  ' * s.depth}{s.name}" for k, s in enumerate(self.program.instructions)]

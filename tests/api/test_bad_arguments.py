@@ -4,6 +4,7 @@
 """
 
 import importlib
+import inspect
 import os
 
 import numpy as np
@@ -255,4 +256,7 @@ def test_what_a_function_shows():
         shown = [n for n in dir(f) if n[0] != "_"]
         assert {"steps", "stats", "explain", "source", "copy", "profile_table"} <= set(shown)
         assert len(shown) < 20 and all(hasattr(f, n) for n in shown)
+        for name in ("over", "address"):
+            said = inspect.getdoc(getattr(f, name))
+            assert said and list(inspect.signature(getattr(f, name)).parameters)
     assert "f.steps()" in type(F).__doc__ and "sparse" in dir(K) and "softmax" in dir(K)

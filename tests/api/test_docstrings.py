@@ -11,9 +11,18 @@ import pytest
 
 import ckernels as K
 from build_tools import reference
+from ckernels.jit.function import PUBLIC as PUBLIC_OF_JIT
+from ckernels.runtime.common import FunctionBase
 
 PUBLIC = {n: getattr(K, n) for n in sorted(K.__all__) if callable(getattr(K, n))}
 PUBLIC |= {f"jit.{n}": getattr(K.jit, n) for n in K.jit.__all__}
+CLASSES = {"Tensor": K.Tensor, "Function": FunctionBase, "Jitted": type(K.jit(abs))}
+METHODS = {
+    f"{title}.{name}": inspect.getattr_static(cls, name)
+    for title, cls in CLASSES.items()
+    for name in (PUBLIC_OF_JIT if title == "Jitted" else dir(cls))
+    if name[0] != "_" and inspect.isfunction(inspect.getattr_static(cls, name))
+}
 ORDER = ["", "Parameters", "Returns", "Raises", "Warns", "Notes", "Examples"]
 
 
@@ -21,7 +30,8 @@ def parameters(function):
     """Names of the parameters as a docstring writes them: *args, **kwargs."""
     stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
     found = inspect.signature(function).parameters.values()
-    return [stars.get(p.kind, "") + p.name for p in found if p.name[0] != "_"]
+    names = [stars.get(p.kind, "") + p.name for p in found if p.name[0] != "_"]
+    return names[1:] if names[:1] == ["self"] else names
 
 
 def lacks(function):
@@ -48,6 +58,11 @@ def lacks(function):
 @pytest.mark.parametrize("name", PUBLIC)
 def test_a_docstring_says_all_of_its_signature(name):
     assert not list(lacks(PUBLIC[name]))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_so_do_those_of_methods(name):
+    assert not list(lacks(METHODS[name]))
 
 
 def good(x, y=0):

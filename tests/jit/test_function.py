@@ -753,3 +753,15 @@ def imports_linalg(x):
 @pytest.mark.parametrize("function", [imports_modules, imports_linalg])
 def test_imports_inside_of_a_function(function):
     check(function, np.arange(1.0, 20.0))
+
+
+def test_what_a_jitted_function_shows():
+    def double(x):
+        return 2 * x
+
+    double.unit = "m"
+    f = ck.jit(double)
+    assert [n for n in dir(f) if n[0] != "_"] == ["report", "source", "unit", "wait"]
+    assert f.unit == "m" and not hasattr(f, "_unit")
+    with pytest.raises(AttributeError, match="`report`"):
+        f.reprot()

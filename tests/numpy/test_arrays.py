@@ -226,3 +226,12 @@ def test_an_element_is_no_view_and_an_ellipsis_makes_one():
     element, view = x[0, 0], x[0, 0, ...]
     x[0, 0] = 50
     assert float(element) == 1.0 and float(view) == 50.0 and repr(element) == "array(1.)"
+
+
+def test_it_shows_the_names_of_numpys_arrays():
+    x = cnp.zeros(3)
+    assert set(dir(x)) == {*dir(np.ndarray), "device", "to_device"}
+    for name in dir(np.ndarray):
+        if name[0] != "_" and name not in ("ctypes", "data"):
+            assert hasattr(x, name), name
+    assert x.sum.__doc__ == np.ndarray.sum.__doc__ and x.flatten.__name__ == "flatten"

@@ -370,14 +370,20 @@ static PyObject *function_over(PyObject *self, PyObject *args, PyObject *kwargs)
 
 static PyMethodDef function_methods[] = {
     {"address", (PyCFunction)(void (*)(void))function_address, METH_VARARGS | METH_KEYWORDS,
-     "address(signature, *arrays, bound=None): a C function; see CompiledFunction.c_function."},
+     "address($self, /, signature, *arrays, bound=None)\n--\n\n"
+     "A C function pointer of this function for fixed shapes, without Python or GIL.\n\n"
+     "signature: the C type, such as 'double (double, void *)', with the entry's user_data last.\n"
+     "arrays: examples of the inputs that callers give; none where all shapes are declared.\n"
+     "bound: {name or index: array}, inputs that stay what they are."},
     {"__dir__", function_dir, METH_NOARGS, "__dir__() -> the names that users have."},
     {"clear", function_clear_plans, METH_NOARGS,
      "clear(): drop all plans; the next call binds again."},
     {"learn", function_learn, METH_O,
      "learn(class): make plans for its shapes without bind from now on."},
     {"over", (PyCFunction)(void (*)(void))function_over, METH_VARARGS | METH_KEYWORDS,
-     "over(rows, last=False): a list of f(*row) for each row, or the last result alone."},
+     "over($self, /, rows, last=False)\n--\n\n"
+     "f(*row) for each row of arguments in turn, by a loop in C: a list of the results, or with\n"
+     "last=True the last one alone (None for no rows). An error ends it; updates before it stay."},
     {"profile", function_profile, METH_O,
      "profile(on): count calls and time of every instruction."},
     {"profile_data", function_profile_data, METH_NOARGS,
