@@ -75,10 +75,15 @@ def sources():
     )
 
 
+def whole():
+    """The text that is compiled."""
+    text = "".join(sources())
+    return "\n".join((PREAMBLE, *mathlib.snippets(text), text))
+
+
 def build(folder, instructions):
     """math.so, and what the compiler says about it."""
-    text = "".join(sources())
-    (folder / "math.c").write_text("\n".join((PREAMBLE, *mathlib.snippets(text), text)))
+    (folder / "math.c").write_text(whole())
     command = [CC, *FLAGS, *SETS[instructions], "-o", folder / "math.so", folder / "math.c", "-lm"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[:4000]
@@ -106,7 +111,8 @@ class Library:
 @functools.lru_cache
 def library(instructions="native"):
     name = "math" if instructions == "native" else "math-" + instructions.replace(" ", "-")
-    made = Library(once(name, functools.partial(build, instructions=instructions)))
+    make = functools.partial(build, instructions=instructions)
+    made = Library(once(name, make, whole(), FLAGS, SETS[instructions]))
     asked = [CC, *SETS[instructions], "-dM", "-E", "-x", "c", "/dev/null"]
     defined = subprocess.run(asked, capture_output=True, text=True).stdout
     made.slack = 0 if "__FMA__" in defined or "__aarch64__" in defined else 1  # see mathlib.ULP

@@ -102,9 +102,9 @@ def each(request):
     return library(request.param)
 
 
-def float32_samples():
-    """Every 1031st float32 and all those next to the specials."""
-    bits = np.arange(0, 2**32, 1031, dtype=np.uint64).astype(np.uint32)
+def float32_samples(step):
+    """Every so many-th float32 and all those next to the specials."""
+    bits = np.arange(0, 2**32, step, dtype=np.uint64).astype(np.uint32)
     marks = np.array(
         [
             0,
@@ -133,13 +133,13 @@ def float32_samples():
     return np.concatenate([bits, near, near | np.uint32(0x80000000)]).view("float32")
 
 
-X32 = float32_samples()
+X32 = float32_samples(8209)
 
 
 @pytest.mark.parametrize("name", [n for n in UNARY])
-def test_float32_over_its_whole_range(each, name):
+def test_float32_over_its_whole_range(each, name, samples=X32):
     keep = SKIP_POLES.get(name)
-    x = X32[keep(X32)] if keep else X32
+    x = samples[keep(samples)] if keep else samples
     with np.errstate(all="ignore"):
         exact = oracle(name)(x.astype("float64"))
         got = each(f"{name}_f32", "float32", x)
@@ -150,6 +150,14 @@ def test_float32_over_its_whole_range(each, name):
     if name not in ("erfinv", "erfcinv", "log_ndtr"):  # SciPy: 0 at -0, -0 at 1, log of 1
         zero = (got == 0) & (exact == 0)
         assert (np.signbit(got) == np.signbit(exact))[zero].all()
+
+
+@pytest.mark.slow
+def test_many_float32_of_their_whole_range(each):
+    """Those of instructions without FMA too."""
+    many = float32_samples(1031)
+    for name in UNARY:
+        test_float32_over_its_whole_range(each, name, many)
 
 
 @pytest.mark.slow

@@ -103,7 +103,7 @@ def kernels():
     """Addresses of the kernels above, by name."""
     if COMPILER is None:
         pytest.skip("no C compiler: the executor's tests need a few hand-written kernels")
-    loaded = ctypes.CDLL(str(once("handmade", build) / "kernels.so"))
+    loaded = ctypes.CDLL(str(once("handmade", build, SOURCE) / "kernels.so"))
     table = {name: ctypes.cast(getattr(loaded, name), ctypes.c_void_p).value for name in NAMES}
     return type("Kernels", (), table | {"library": loaded})
 

@@ -144,7 +144,13 @@ def build_objects(directory):
 
 def objects():
     """What `build` compiles for the tests, once in a run."""
-    return sorted(once("objects", build_objects).glob("*.o"))
+    return sorted(once("objects", build_objects, *texts()).glob("*.o"))
+
+
+@functools.cache
+def texts():
+    """All that `build_objects` compiles."""
+    return KERNELS, FLAGS, [p.read_text() for p in sorted(SOURCES.rglob("*.[ch]"))]
 
 
 def build_for(level, directory):
@@ -155,7 +161,8 @@ def build_for(level, directory):
 
 @functools.cache
 def path():
-    return str(once("runtime", lambda folder: link(folder, objects())) / "runtime.so")
+    made = once("runtime", lambda folder: link(folder, objects()), *texts())
+    return str(made / "runtime.so")
 
 
 @functools.cache
