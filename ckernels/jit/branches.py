@@ -11,8 +11,10 @@ import inspect
 import numpy as np
 
 from .. import ops
+from ..base import dtypes
 from ..base.errors import NotSupported
 from ..base.native import runtime
+from ..graph.node import constant
 from ..graph.walk import toposort
 from ..numpy.value import ArrayValue
 from ..ops.ragged import unmasked
@@ -229,8 +231,8 @@ def traced_leaf(jitted, trace, place, x, node):
     return PythonNumber(trace, node, type(x), pin)
 
 
-def make_plan(tree, trace, leaves):
-    """Run the function over Values; the Traced of what it did."""
+def run_over(tree, trace, leaves):
+    """Run the function over Values: these, and what it returned."""
     jitted, program = tree.jitted, tree.jitted.program
     trace.inputs = {n.uid for n in tree.inputs}
     values = [traced_leaf(jitted, trace, i, x, n)
@@ -245,7 +247,38 @@ def make_plan(tree, trace, leaves):
     else:
         found = jitted.body(build)(*args, **kwargs)
     unchanged((args, kwargs, free), tree.described, values)
-    return Traced(tree, trace, values, found)
+    return values, found
+
+
+def make_plan(tree, trace, leaves):
+    """The Traced of what the function did over Values."""
+    return Traced(tree, trace, *run_over(tree, trace, leaves))
+
+
+def plain_function(tree, leaves):
+    """A compiled function of all leaves, with the arrays and numbers that the jitted one returns as
+    its outputs: NaN where Python would raise, as for a number divided by 0. NotSupported where it
+    is none: it stores into its arguments, or values decide which way it takes."""
+
+    def decide(node):
+        raise NotSupported("values decide which way it takes; choose with np.where")
+
+    trace = Trace((), decide)
+    values, found = run_over(tree, trace, leaves)
+    outs = []
+    flatten(found, is_traced, outs)
+    if any(isinstance(v, ArrayValue) and v.read() is not n for v, n in zip(values, tree.inputs)):
+        raise NotSupported("it stores into its arguments")
+    if any(isinstance(x, MaybeNumber) for x in outs):
+        raise NotSupported("values decide whether it returns a Python number or one of NumPy")
+    nodes = [x.read() if isinstance(x, ArrayValue) else x.node if isinstance(x, PythonNumber)
+             else constant(x) for x in outs]  # fmt: skip
+    if trace.guards and not all(dtypes.is_inexact(n.dtype) for n in nodes):
+        raise NotSupported("Python may raise, for which integers have no value")
+    for guard in trace.guards:
+        nodes = [ops.where(guard, n, constant(np.full((), np.nan, n.dtype))) for n in nodes]
+    return make_function(tree.inputs, nodes, name=tree.jitted.__name__, downcast=False,
+                         positional_only=True)  # fmt: skip
 
 
 def unchanged(given, described, values):

@@ -19,11 +19,20 @@ from ..base import given, locks
 from ..base.errors import ArgumentError, CKernelsError, CKernelsWarning, MissingName, NotSupported
 from ..base.native import runtime
 from ..numpy.value import ArrayValue
-from .branches import SIZES, Branches, NotTraced, RefusedPath, Traced, is_any, is_leaf
+from .branches import (
+    SIZES,
+    Branches,
+    NotTraced,
+    RefusedPath,
+    Traced,
+    is_any,
+    is_leaf,
+    plain_function,
+)
 from .number import PythonNumber
 from .program import Reads, TracedNames
 from .syntax import transformed
-from .trace import LARGE, SMALL, Pinned
+from .trace import LARGE, SMALL, Asked, Pinned
 from .trees import flatten
 
 VARIANTS = 24  # values of pinned numbers that get traces of their own; beyond, calls are NumPy's
@@ -40,7 +49,7 @@ class PlainDispatch:
 
 
 Dispatch = PlainDispatch if runtime is None else runtime.Dispatch
-PUBLIC = ("report", "source", "wait")  # what users have; the rest is the engine's
+PUBLIC = ("address", "report", "source", "wait")  # what users have; the rest is the engine's
 MOST_LEAVES = 16  # of calls that C dispatches
 
 
@@ -359,6 +368,64 @@ class Jitted(Dispatch):
         found = [transformed(f.__code__) for f in functions]
         return "\n\n".join(text[1] if text else f"# {f.__qualname__}: unchanged"
                            for f, text in zip(functions, found))  # fmt: skip
+
+    def address(self, signature, *args, **kwargs):
+        """A C function pointer of this function for fixed shapes, without Python or GIL.
+
+        Globals, closures and numbers that the trace holds keep the values they have now. Python
+        floats stand for numbers of NumPy, which divide by 0; where Python would raise even so,
+        results are NaN.
+
+        Parameters
+        ----------
+        signature : str
+            The C type, such as 'double (double, void *)'; its last argument is the entry's
+            `user_data`.
+        *args, **kwargs : arrays or numbers
+            An example of a call, for the shapes and dtypes of what callers give.
+
+        Returns
+        -------
+        CFunction
+            With `address`, `user_data`, and `scipy()` for functions of SciPy.
+
+        Raises
+        ------
+        NotSupported
+            Where the function cannot be traced, stores into its arguments, or where values decide
+            which way it takes.
+        ArgumentError
+            Where its arguments and results do not suit the signature.
+
+        Examples
+        --------
+        >>> from ckernels.jit import jit
+        >>> import scipy.integrate
+        >>> wave = jit(lambda x: np.exp(-x * x) * np.cos(x))
+        >>> entry = wave.address("double (double, void *)", 0.0)
+        >>> round(scipy.integrate.quad(entry.scipy(), 0, 2)[0], 9)
+        0.692611452
+        """
+        args = tuple(np.float64(x) if type(x) is float else x for x in args)
+        kwargs = {k: np.float64(x) if type(x) is float else x for k, x in kwargs.items()}
+        plan, leaves = self.find(args, kwargs)
+        if plan is None:  # a thread traces it
+            plan, leaves = self.wait().find(args, kwargs)
+        theirs = []
+        flatten(self.named((args, kwargs, ())), is_leaf, theirs)
+        count = len(theirs)
+        try:
+            if isinstance(plan, Exception):
+                raise plan
+            plan.branch(leaves)
+            if any(i in self.pinned for i in range(count)):
+                raise NotSupported("a number that it is called with is used in Python; choose with "
+                                   "np.where, and give np.int64(3) for an integer")  # fmt: skip
+            made = plain_function(plan.of_sizes(leaves), leaves)
+        except (Asked, NotSupported) as problem:
+            raise NotSupported(f"{self!r} has no C function: {problem}") from problem
+        bound = {i: np.asarray(x) for i, x in enumerate(leaves) if i >= count}
+        return made.address(signature, *map(np.asarray, theirs), bound=bound)
 
     def wait(self):
         """Wait for what is being compiled in the background.

@@ -761,7 +761,59 @@ def test_what_a_jitted_function_shows():
 
     double.unit = "m"
     f = ck.jit(double)
-    assert [n for n in dir(f) if n[0] != "_"] == ["report", "source", "unit", "wait"]
+    assert [n for n in dir(f) if n[0] != "_"] == ["address", "report", "source", "unit", "wait"]
     assert f.unit == "m" and not hasattr(f, "_unit")
     with pytest.raises(AttributeError, match="`report`"):
         f.reprot()
+
+
+def called(entry, *arguments):
+    return entry.ctypes()(*arguments, entry.user_data)
+
+
+def test_c_functions_of_jitted_ones():
+    scale = np.array([1.0, 2.0, 3.0])
+    energy = ck.jit(lambda x, power=2: np.sum(scale * x**power))
+    x = np.array([1.0, -2.0, 0.5])
+    entry = energy.address("double (int, double *, void *)", x)
+    assert called(entry, 3, x.ctypes.data) == pytest.approx(np.sum(scale * x**2), rel=1e-15)
+    slope = ck.jit.value_and_grad(lambda x: np.sum(scale * x**2))
+    entry = slope.address("int64_t (uint64_t, double *, double *, double *, void *)", x)
+    value, gradient = np.zeros(1), np.zeros(3)
+    places = (x.ctypes.data, gradient.ctypes.data, value.ctypes.data)
+    status = called(entry, 3, places[0], places[1], places[2])
+    both = {value[0], *gradient} if status == 0 else None
+    assert both == {8.0 + 1 + 0.75, *(2 * scale * x)}
+    half = ck.jit(lambda x: np.where(x > 8, -x, 1 / x))
+    entry = half.address("double (double, void *)", 1.0)
+    assert [called(entry, x) for x in (4.0, 0.0, 9.0)] == [0.25, np.inf, -9.0]
+    root = ck.jit(lambda x: math.sqrt(x) + x).address("double (double, void *)", np.float64(1.0))
+    assert called(root, 4.0) == 6.0 and np.isnan(called(root, -1.0))
+    unused = ck.jit(lambda x, y: x + 1).address("double (int, double *, void *)", 0.0, 0.0)
+    pair = np.array([2.0, 9.0])
+    assert called(unused, 2, pair.ctypes.data) == 3.0
+    waited = ck.jit(lambda x: x * 3, background=True)
+    assert called(waited.address("double (double, void *)", 0.0), 2.0) == 6.0
+
+
+@pytest.mark.parametrize(
+    "function, said",
+    [
+        (lambda x: x if x > 0 else -x, "np.where"),
+        (lambda x: open(str(x)), "once only"),
+        (lambda x: int(1 / x), "int"),
+        (lambda x: 3.0 if 1 / x > 0 else x.foo, "np.where"),
+    ],
+)
+def test_jitted_functions_that_have_no_c_function(function, said):
+    with pytest.raises(NotSupported, match=said):
+        ck.jit(function).address("double (double, void *)", 1.0)
+
+
+def test_a_function_that_stores_has_no_c_function():
+    def double(x):
+        x *= 2
+        return x.sum()
+
+    with pytest.raises(NotSupported, match="stores"):
+        ck.jit(double).address("double (int, double *, void *)", np.ones(3))
