@@ -98,7 +98,7 @@ def test_verify_and_gc(run, filled):
 def test_clear(run, filled, monkeypatch):
     directory, keys = filled
     (directory / "mine.txt").write_text("not yours")
-    monkeypatch.setattr("builtins.input", lambda prompt: "n")
+    monkeypatch.setattr("builtins.input", lambda: "n")
     assert run("clear")[0] == 1 and len(list(directory.glob("*.so"))) == 3
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     assert run("clear", "--older-than", "30d")[0] == 0  # nothing is that old: nobody is asked
@@ -114,6 +114,30 @@ def test_clear(run, filled, monkeypatch):
     assert "KiB freed" in text
     assert [item.name for item in directory.iterdir()] == ["mine.txt"]
     assert run("clear", "--yes")[0] == 0
+
+
+def test_what_is_deleted_as_json(run, filled, monkeypatch):
+    directory, keys = filled
+    monkeypatch.setattr("builtins.input", lambda: "n")
+    status, text = run("clear", "--json")
+    assert (status, json.loads(text)["kernels"]) == (1, 0) and directory.exists()
+    found = json.loads(run("clear", "--yes", "--json")[1])
+    assert found["kernels"] == len(keys) and found["plans"] == 0 and found["bytes"] > 0
+    assert json.loads(run("unlock", "--json")[1]) == {"locks": 0}
+    assert json.loads(run("basecompiledir", "--json")[1]) == {"path": str(directory.parent)}
+    (row,) = json.loads(run("basecompiledir", "list", "--json")[1])
+    assert row["path"] == str(directory)
+    status, text = run("purge", "--json")
+    assert (status, json.loads(text)) == (1, {"deleted": [], "bytes": 0}) and directory.exists()
+    found = json.loads(run("purge", "--yes", "--json")[1])
+    assert found["deleted"] == [str(directory)] and not directory.exists()
+    assert json.loads(run("basecompiledir", "purge", "--yes", "--json")[1])["deleted"] == []
+
+
+def test_every_command_of_the_compiledir_prints_json():
+    (commands,) = [a.choices for a in cli.cache_parser()._actions if a.choices]
+    lacking = [n for n, c in commands.items() if "--json" not in c._option_string_actions]
+    assert lacking == ["keys"]  # of tab completion
 
 
 def test_looking_creates_nothing(tmp_path, capsys):
@@ -139,7 +163,7 @@ def test_the_words_of_theano_cache(run, filled, monkeypatch):
     assert run("unlock")[0] == 0 and "stale" in run("cleanup")[1]
     for answer in ("n", EOFError()):
 
-        def answered(prompt, answer=answer):
+        def answered(answer=answer):
             if isinstance(answer, str):
                 return answer
             raise answer

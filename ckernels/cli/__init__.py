@@ -109,6 +109,7 @@ def cache_parser():
         "delete the kernels; safe while other processes run",
         "kernels:clear",
         "Says what it removed. Asks first; with --older-than only at a terminal.",
+        json=True,
     )
     child.add_argument(
         "--older-than",
@@ -141,13 +142,14 @@ def cache_parser():
 def _of_directories(commands):
     """The words of theano-cache that are about whole directories."""
     _add(commands, "cleanup", "the same as gc", "kernels:collect", json=True)
-    _add(commands, "unlock", "say that there is no lock to remove", "whole:unlock")
+    _add(commands, "unlock", "say that there is no lock to remove", "whole:unlock", json=True)
     sure = _add(
         commands,
         "purge",
         "delete the compiledir with all that is in it",
         "whole:purge",
         "Not while other processes run: `clear` is safe then. Asks first.",
+        json=True,
     )
     base = _add(
         commands,
@@ -155,6 +157,7 @@ def _of_directories(commands):
         "print the directory above the compiledir",
         "whole:base",
         "`list` prints the compiledirs in it, `purge` deletes all of them.",
+        json=True,
     )
     base.add_argument("action", nargs="?", choices=("list", "purge"), help="what to do there")
     for child in (sure, base):

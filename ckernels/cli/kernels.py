@@ -12,7 +12,7 @@ from ..base.errors import CacheError
 from ..compiler import bundle as bundles
 from ..compiler import cache, directories, hits
 from . import completion
-from .output import ago, as_json, bold, counted, human, on_terminal, plain, table
+from .output import ago, agreed, as_json, bold, counted, human, on_terminal, plain, table
 
 
 def opened(create=False):
@@ -223,13 +223,10 @@ def clear(arguments):
     what = f"{counted(len(kernels), 'kernel')} and {counted(len(plans), 'plan')}"
     alone = sys.stdin is None or not sys.stdin.isatty()  # a cron job: nobody can be asked
     if (kernels or plans or limit is None) and not (arguments.yes or limit is not None and alone):
-        try:
-            answer = input(f"Delete {what} in {store.directory}? [y/N] ")
-        except EOFError:  # stdin is closed: nobody can answer
-            answer = ""
-            print()
-        if answer.strip().lower() not in ("y", "yes"):
-            print("nothing deleted; --yes does not ask")
+        if not agreed(f"Delete {what} in {store.directory}?"):
+            if arguments.json:
+                as_json({"kernels": 0, "plans": 0, "bytes": 0, "stale": 0})
+            print("nothing deleted; --yes does not ask", file=sys.stderr)
             return 1
     before = store.usage()[0]
     store.remove(*kernels, *plans)
@@ -237,8 +234,12 @@ def clear(arguments):
         store.forget()
     swept = store.sweep()
     left = sum(len(found) for _, _, found in store.entries())
+    freed = max(0, before - store.usage()[0])
+    if arguments.json:
+        as_json({"kernels": len(kernels), "plans": len(plans), "bytes": freed, "stale": swept})
+        return 0
     print(
-        f"{what} deleted, {human(max(0, before - store.usage()[0]))} freed"
+        f"{what} deleted, {human(freed)} freed"
         + (f", {counted(swept, 'stale temporary file')}" if swept else "")
         + (f"; {counted(left, 'kernel')} kept" if left else "")
     )

@@ -47,6 +47,17 @@ def as_json(value):
     print(json.dumps(value, indent=1))
 
 
+def agreed(question):
+    """Whether somebody at the terminal says yes; the question is no part of the output."""
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    try:
+        answer = input()
+    except EOFError:  # stdin is closed: nobody can answer
+        answer = ""
+        print(file=sys.stderr)
+    return answer.strip().lower() in ("y", "yes")
+
+
 def table(headings, rows, right=()):
     """Rows of text. On a terminal: headings, columns in line, no line wider than the window.
 

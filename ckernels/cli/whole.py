@@ -10,29 +10,35 @@ import sys
 
 from ..base.errors import CacheError
 from ..compiler import cache
-from .output import counted, human
+from .output import agreed, as_json, counted, human
 
 
 def unlock(arguments):
     """Nothing is ever locked: kernels are published by one rename."""
+    if arguments.json:
+        as_json({"locks": 0})
+        return 0
     print("no lock to remove: kernels are published by one rename, and nobody waits")
     return 0
 
 
 def purge(arguments):
     """Delete the compiledir, whatever is in it."""
-    return _away([d for d in [_compiledir()] if os.path.isdir(d)], arguments.yes)
+    return _away([d for d in [_compiledir()] if os.path.isdir(d)], arguments)
 
 
 def base(arguments):
     """Print the directory above the compiledir, list what it holds, or delete that."""
     above = os.path.dirname(_compiledir())
     if arguments.action is None:
-        print(above)
+        as_json({"path": above}) if arguments.json else print(above)
         return 0
     found = siblings(above)
     if arguments.action == "purge":
-        return _away(found, arguments.yes)
+        return _away(found, arguments)
+    if arguments.json:
+        as_json([{"path": directory, "bytes": _size(directory)} for directory in found])
+        return 0
     for directory in found:
         print(f"{os.path.basename(directory)}\t{human(_size(directory))}")
     return 0
@@ -67,24 +73,26 @@ def _size(directory):
     )
 
 
-def _away(found, sure):
-    """Delete directories, after a question unless `sure`; the exit status."""
-    what = f"{counted(len(found), 'compiledir')}, {human(sum(map(_size, found)))}"
-    if found and not sure:
-        print(*found, sep="\n")
-        try:
-            answer = input(f"Delete {what}? [y/N] ")
-        except EOFError:  # nobody can answer
-            answer = ""
-            print()
-        if answer.strip().lower() not in ("y", "yes"):
-            print("nothing deleted; --yes does not ask")
+def _away(found, arguments):
+    """Delete directories, after a question unless `--yes`; the exit status."""
+    size = sum(map(_size, found))
+    what = f"{counted(len(found), 'compiledir')}, {human(size)}"
+    gone = []
+    if found and not arguments.yes:
+        print(*found, sep="\n", file=sys.stderr if arguments.json else sys.stdout)
+        if not agreed(f"Delete {what}?"):
+            if arguments.json:
+                as_json({"deleted": gone, "bytes": 0})
+            print("nothing deleted; --yes does not ask", file=sys.stderr)
             return 1
     for directory in found:
         try:
             shutil.rmtree(directory)
         except OSError as problem:
             print(f"ckernels-cache: {directory}: {problem}", file=sys.stderr)
+            if arguments.json:
+                as_json({"deleted": gone, "bytes": size - sum(map(_size, found))})
             return 1
-    print(f"{what} deleted")
+        gone.append(directory)
+    as_json({"deleted": gone, "bytes": size}) if arguments.json else print(f"{what} deleted")
     return 0
