@@ -125,7 +125,7 @@ def test_long_chains_take_linear_work(step):
             sys.setprofile(None)
         return found.total()
 
-    assert calls(2000) < 10 * calls(250)  # linear is 8, quadratic 64
+    assert calls(1000) < 10 * calls(125)  # linear is 8, quadratic 64
 
 
 def test_composites_are_gone():

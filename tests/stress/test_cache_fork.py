@@ -96,7 +96,7 @@ def test_forks_while_threads_compute_build_and_update():
     for thread in team:
         thread.start()
     try:
-        for _ in range(30):
+        for _ in range(12):
             assert Child(child_work, f).finish()[0][0]
     finally:
         over.set()

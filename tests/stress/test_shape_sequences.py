@@ -255,12 +255,12 @@ def limited_memory():
 
 @pytest.mark.parametrize("part", range(2))
 def test_sequences_of_shapes(part):
-    search(range(part * 12, part * 12 + 12), 4)
+    search(range(part * 12, part * 12 + 6), 4)
 
 
 @pytest.mark.usefixtures("low_thresholds")
 def test_sequences_of_shapes_with_low_thresholds():
-    search(range(24, 38), 4)
+    search(range(24, 31), 4)
 
 
 @pytest.mark.slow
