@@ -24,6 +24,8 @@ THEIRS = {
     "LocalGroupDB",
     "LocalOptGroup",
     "WrongValue",
+    "Split",
+    "Tile",
 }
 FILES = sorted(
     p

@@ -46,20 +46,20 @@ def draw(what, path=None):
     >>> K.draw(K.tanh(x) * 2).startswith("<!DOCTYPE html>")
     True
     """
-    from ..runtime import pages, picture  # start-up: few programs draw
+    from ..runtime import drawing, picture  # start-up: few programs draw
 
     if isinstance(what, (list, tuple)) and len(what) == 2 and all(map(compiled, what)):
         subject = tuple(what)
     else:
         subject = what if compiled(what) else nodes_of(what)
     if path is None:
-        return pages.page(subject, "graph")
+        return drawing.page(subject, "graph")
     path = given.path(path, "path")
     kind = os.path.splitext(path)[1].lower()
     if kind in (".html", ".htm"):
-        text = pages.page(subject, os.path.basename(path))
+        text = drawing.page(subject, os.path.basename(path))
     elif kind in (".svg", ".png", ".pdf"):
-        text = pages.svg(picture.views(subject[0] if isinstance(subject, tuple) else subject)[0])
+        text = drawing.svg(picture.views(subject[0] if isinstance(subject, tuple) else subject)[0])
     else:
         raise ArgumentError(f"draw writes .html, .svg, .png and .pdf files, not {path!r}")
     if kind in (".png", ".pdf"):

@@ -15,9 +15,9 @@ from ..graph.walk import rebuild, toposort, toposort_cut
 from ..ops.scan import Carry, ScanSignature, scan_node
 from ..ops.shape import sized
 from .accumulate import accumulate
+from .scan_masked import of_operands, whole
 from .scan_saved import choose_saved
 from .scan_sums import Sums, depending
-from .scan_window import of_operands, whole
 
 
 @register_rule("gradient", "scan", "scan_debug")

@@ -12,9 +12,9 @@ from ..base.machine import IN_CACHE, LANES, NS_BYTE, NS_COST, VECTOR
 from ..graph.shapes import product
 from ..graph.sizes import Longest, Size, bounds_of, less, value_of
 from ..schedule import cost
-from ..schedule.alike import is_number
 from ..schedule.gathers import KINDS, gather_of
 from ..schedule.group import GENERATORS
+from ..schedule.parameters import is_number
 from . import passes
 from .contraction import LEAST_OUTPUTS, why_not
 from .dims import LaunchDims

@@ -30,8 +30,8 @@ from ..api.rnn import rnn as _rnn
 from ..api.tensor import Tensor as _Tensor
 from ..base import given as _given
 from . import _loading, _losses, _values, _windows1
+from ._both import *  # noqa: F403
 from ._losses import ctc_batch_cost  # noqa: F401
-from ._shared import *  # noqa: F403
 from ._taking import asked_for as _asked_for
 from ._taking import initial as _initial
 from ._windows1 import calculate_like  # noqa: F401

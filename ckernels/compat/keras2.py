@@ -1,7 +1,7 @@
 """The backend of Keras 2.2.0 to 2.3.1: KERAS_BACKEND=ckernels.compat.keras2.
 
 The names are those of Keras's own backend modules, documented or not, with their argument order.
-Most are ckernels' functions as they are (`_shared`); below are those whose arguments or results
+Most are ckernels' functions as they are (`_both`); below are those whose arguments or results
 differ, and those only Keras uses. `_taking` is what happens when Keras takes this module.
 """
 
@@ -52,6 +52,7 @@ from ..base.errors import NotSupported as _NotSupported
 from ..base.errors import ShapeError as _ShapeError
 from ..graph.shapes import axis_of as _axis_of
 from . import _loading, _losses, _scopes, _taking, _values
+from ._both import *  # noqa: F403
 from ._calls import control_dependencies, function, identity  # noqa: F401
 from ._losses import (  # noqa: F401
     binary_crossentropy,
@@ -60,7 +61,6 @@ from ._losses import (  # noqa: F401
     sparse_categorical_crossentropy,
 )
 from ._maps import map_fn  # noqa: F401
-from ._shared import *  # noqa: F403
 
 
 def backend():

@@ -200,7 +200,7 @@ def _np_mean(x, axes, keepdims=False):
 
 
 LONG = 512  # elements from which on a variance may be taken in one pass over memory: the
-# scheduler decides (schedule/split.py), and takes two passes as before where it is short
+# scheduler decides (schedule/chunks.py), and takes two passes as before where it is short
 
 
 def _np_moment2(x, axes):

@@ -19,11 +19,11 @@ from ..graph.op import having, rules
 from ..graph.shapes import product
 from ..graph.sizes import bare, sizes_in, surely, value_of
 from ..graph.walk import consumers, rebuild
+from ..schedule.chunks import in_chunks
 from ..schedule.follow import COPIED
 from ..schedule.fuse import fuse
 from ..schedule.gathers import gather_of, is_gather
 from ..schedule.order import Order, units_of
-from ..schedule.split import split
 from . import bands, epilogue, gemm, native, scan  # noqa: F401  (gemm, scan: their lowerings)
 from .context import Context
 from .instructions import KernelCall, PyCall, RuntimeCall
@@ -41,7 +41,7 @@ RESHAPES, LOWERINGS = having("reshapes"), rules("lowering")
 def ready(roots):
     """`roots` as loops are made of them: long reductions in two steps, indices not widened, sums
     that are stored where an operand of them lies as sums and stores."""
-    return rebuild(roots, step=lambda n: narrow(added_first(split(n))))
+    return rebuild(roots, step=lambda n: narrow(added_first(in_chunks(n))))
 
 
 class Binder:
@@ -89,11 +89,11 @@ class Binder:
         fixed = self.c_order or self.inside
         return Orders(self.order, self.ends, strides, self.home, planes, fixed, self.inside)
 
-    def body(self, plan, ends, given, steady, states):
+    def body(self, plan, ends, given, invariant, states):
         """The Binder of a body of the graph that `plan` is of: see Context.inner."""
         made = copy.copy(self)
         roots = ready([n for _, n in ends])
-        inner = Context(plan.inputs, plan.cells, made.body, plan, steady)
+        inner = Context(plan.inputs, plan.cells, made.body, plan, invariant)
         made.begin([(buffer, root) for (buffer, _), root in zip(ends, roots)], inner)
         for node, layout in given.items():
             inner.lay(node, layout)

@@ -27,13 +27,13 @@ JOINED = ("concatenate", "set_slice", "complex_of")  # others may write parts of
 
 class Context:
     """Of one graph, or of a body inside of it: then `outer` is the Context around, whose buffers,
-    constants and names it has, and `steady` are buffers that a scan around only reads.
+    constants and names it has, and `invariant` are buffers that a scan around only reads.
 
     inputs: {placeholder uid: (index, strides in elements or None)}; cells: {variable uid: index};
-    body(context, ends, given, steady, states): the Binder of a body.
+    body(context, ends, given, invariant, states): the Binder of a body.
     """
 
-    def __init__(self, inputs, cells, body, outer=None, steady=()):
+    def __init__(self, inputs, cells, body, outer=None, invariant=()):
         self.inputs, self.cells, self.outer = inputs, cells, outer
         self.body = weakref.WeakMethod(body)  # a Binder has its Context
         self.constants, self.sizes, self.names = (
@@ -41,7 +41,7 @@ class Context:
             if outer is None
             else (outer.constants, outer.sizes, outer.names)
         )
-        self.steady, self.copied = set(steady), {}
+        self.invariant, self.copied = set(invariant), {}
         self.instructions, self.layouts = [], {}
         self.assigned = {}  # {uid of a node, or it and an index: the buffer of an end that it is}
         self.parts = {}  # {uid: (a concatenation or a store, where in it, axes of 1 it lacks)}
@@ -164,9 +164,9 @@ class Context:
         """Whether what is around this store in a state is there before the first step."""
         return any(found is store for found in self.framed.values())
 
-    def is_steady(self, layout):
+    def is_invariant(self, layout):
         """Whether a scan around only reads what lies there."""
-        return layout.buffer in self.steady
+        return layout.buffer in self.invariant
 
     # ---- instructions ---------------------------------------------------------------------------
 
@@ -216,18 +216,18 @@ class Context:
 
     def compact(self, layout):
         """A contiguous copy of a layout, made before the scan where that only reads it."""
-        if layout.buffer not in self.steady:
+        if layout.buffer not in self.invariant:
             return self.copy(layout)
         if layout not in self.copied:
             self.copied[layout] = made = self.outer.compact(layout)
-            self.steady.add(made.buffer)
+            self.invariant.add(made.buffer)
         return self.copied[layout]
 
-    def inner(self, ends, given, steady=(), states=()):
-        """The Binder of a body: it has the same buffers; given: {node: where it lies}; steady:
+    def inner(self, ends, given, invariant=(), states=()):
+        """The Binder of a body: it has the same buffers; given: {node: where it lies}; invariant:
         buffers that a scan around it only reads; states: {uid of a node: buffer of an end} of
         states that may stay where they are."""
-        return self.body()(self, ends, given, steady, states)
+        return self.body()(self, ends, given, invariant, states)
 
 
 def constant_of(node):

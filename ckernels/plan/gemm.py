@@ -51,7 +51,7 @@ def add(plan, node, a, b, c, batch, steps):
     (m, n), k, (step_a, step_b, step_c) = node.shape[-2:], node.inputs[0].shape[-1], steps
     a, trans_a, lda, step_a = matrix(plan, a, step_a)
     b, trans_b, ldb, step_b = matrix(plan, b, step_b)
-    if trans_b and plan.is_steady(b) and not step_b and 1 < m <= TALL:
+    if trans_b and plan.is_invariant(b) and not step_b and 1 < m <= TALL:
         b, trans_b, ldb = plan.compact(replace(b, shape=(k, n), strides=b.strides[-2:])), 0, n
     if not batch * m * n:
         return

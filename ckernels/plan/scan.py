@@ -104,7 +104,7 @@ class ScanPlanner:
         self.given, self.ends = {}, []
         self.old, self.new = {}, {}  # (carry, tap) and carry: names of their rows
         self.stored = {}  # index of a body output: the layout of all its rows
-        self.inits, self.steady = {}, set()
+        self.inits, self.invariant = {}, set()
         self.late = []  # (layout, target) to be copied after the scan
 
     def run(self):
@@ -115,7 +115,7 @@ class ScanPlanner:
         self.bind_others()
         self.bind_carries()
         self.bind_outs()
-        inner = self.plan.inner(self.ends, self.given, self.steady, self.free_states())
+        inner = self.plan.inner(self.ends, self.given, self.invariant, self.free_states())
         instructions = inner.run()
         self.kept = {i for i in self.alive if self.state_uid(i) in inner.kept_states}
         self.framed = {
@@ -221,7 +221,7 @@ class ScanPlanner:
             if self.reads(k):
                 lay = self.plan.layout(x)
                 self.give(k, lay)
-                self.steady.add(lay.buffer)
+                self.invariant.add(lay.buffer)
 
     # ---- states -----------------------------------------------------------------------------
 

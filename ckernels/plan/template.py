@@ -54,7 +54,7 @@ class Template:
         self.told, self.nodes, self.orders = told, nodes, orders
         # Whether the shapes of all updates are the same for all shapes of the class, as those of
         # parameters are: to list hundreds of them again takes as long as all other numbers.
-        self.steady = all(type(rows) is tuple for *_, rows in self.updates)
+        self.invariant = all(type(rows) is tuple for *_, rows in self.updates)
 
     def fill(self, symbols):
         """Arguments of a C Plan with tags from 0; None where these shapes are of another class."""
@@ -83,7 +83,7 @@ class Template:
                 for (dtype, rows), order in zip(self.outputs, self.orders)
             ],
             updates=self.updates
-            if self.steady
+            if self.invariant
             else [(cell, dtype, shape(rows)) for cell, dtype, rows in self.updates],
             pycalls=[
                 (

@@ -91,12 +91,12 @@ def optimise(roots, exclude=None, include=None, trace=None, refused=None):
             return nodes
         return classes_by_blocks(attention_blocks(nodes, refused=refused), refused=refused)
 
-    settled = {}
-    roots = pairs.split(roots)
-    early = _first(roots, first, second, trace, settled)
+    normal = {}
+    roots = pairs.as_pairs(roots)
+    early = _first(roots, first, second, trace, normal)
     order = toposort(early)
     if not scans.wanted(order) and all(n.op.name != "choose" for n in order):
-        return rewrite(blocks(early), last, trace, settled)
+        return rewrite(blocks(early), last, trace, normal)
     from .branches import lazify  # start-up
 
     early = lazify(early)
@@ -105,15 +105,15 @@ def optimise(roots, exclude=None, include=None, trace=None, refused=None):
         from .scan import passes  # start-up: few graphs have scans
 
         early = passes.improve(early, lambda nodes: _first(nodes, first, second), key + ("first",))
-        early = _first(early, first, second, trace, settled)
-    roots = rewrite(blocks(early), last, trace, settled)
+        early = _first(early, first, second, trace, normal)
+    roots = rewrite(blocks(early), last, trace, normal)
     return scans.with_bodies(roots, lambda nodes: optimise(nodes, exclude, include), key)
 
 
-def _first(roots, first, second, trace=None, settled=None):
+def _first(roots, first, second, trace=None, normal=None):
     """`roots` in canonical and stable forms."""
-    settled = {} if settled is None else settled
-    roots = rewrite(roots, first, trace, settled)
+    normal = {} if normal is None else normal
+    roots = rewrite(roots, first, trace, normal)
     if sums.wanted(toposort(roots)):
-        roots = rewrite(roots, second, trace, settled)
+        roots = rewrite(roots, second, trace, normal)
     return roots

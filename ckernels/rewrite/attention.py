@@ -14,7 +14,7 @@ from ..graph.shapes import product
 from ..graph.sizes import smallest
 from ..graph.walk import consumers, toposort
 from .causal import causal_offset
-from .scores import Chain, is_weights, products_of, regrouped, rescaled, settled, swapped
+from .scores import Chain, canonical, is_weights, products_of, regrouped, rescaled, swapped
 
 # Scores of one matrix, and of all: fewer stay in cache, where products and one loop over rows are
 # faster, by 1.3 times for 64 by 64 and by 1.03 for 256 by 256 (Zen 4, one thread, width 64); 8 of
@@ -156,12 +156,12 @@ class Attention:
         """Slopes of scores are multiplied with the very keys and queries that made the scores."""
         q, kt = self.scores.product()
         want = swapped(kt) if r.over_keys else q
-        if settled(r.with_other()) is not settled(want):
+        if canonical(r.with_other()) is not canonical(want):
             raise NotAttention("{} is no gradient by queries or keys", r.node)
 
     def of_weights(self, x, batch):
         """Matrices of a batch as matrices of the batch that weights have."""
-        return regrouped(settled(x), batch, self.batch)
+        return regrouped(canonical(x), batch, self.batch)
 
     def pair_for(self, r):
         """(g, v), both in the batch of weights, for a product that is part of a gradient: slopes of

@@ -22,7 +22,7 @@ def lazify(roots):
     order = toposort(roots)
     if not any(n.op.name == "choose" for n in order):
         return roots
-    roots = settled(roots, order)
+    roots = with_plain_choices(roots, order)
     roots = guarded(roots, toposort(roots))
     while True:
         order = toposort(roots)
@@ -33,7 +33,7 @@ def lazify(roots):
             roots = _branch(roots, order, last)
 
 
-def settled(roots, order):
+def with_plain_choices(roots, order):
     """`roots` where choices that may have sides of two shapes are plain ones, or, where the shapes
     do differ, `either`, which takes from two that were computed."""
     changed = {}

@@ -466,15 +466,15 @@ def settle(node, result):
     return fit(result, node.shape)
 
 
-def rewrite(roots, matcher, trace=None, settled=None):
+def rewrite(roots, matcher, trace=None, normal=None):
     """`roots` with the rules of `matcher` applied bottom-up until none applies.
 
     Every node is visited once its inputs are final; a result is visited like any other node. trace:
-    a list that receives (rule name, node before, node after). settled: {uid: the Matcher none of
+    a list that receives (rule name, node before, node after). normal: {uid: the Matcher none of
     whose rules changed that node}, read and added to; such a node meets other rules only. Two
     sweeps of three over 8,000 nodes then take half as long.
     """
-    driver = _Driver(matcher, trace, {} if settled is None else settled)
+    driver = _Driver(matcher, trace, {} if normal is None else normal)
     context = making
     before = getattr(context, "line", None)
     try:
@@ -484,15 +484,15 @@ def rewrite(roots, matcher, trace=None, settled=None):
 
 
 class _Driver:
-    def __init__(self, matcher, trace, settled):
-        self.matcher, self.trace, self.settled = matcher, trace, settled
+    def __init__(self, matcher, trace, normal):
+        self.matcher, self.trace, self.normal = matcher, trace, normal
         self.final = {}  # uid -> the node it became
         self.becomes = {}  # uid -> a result that is being rewritten itself
         self.alive = []  # the table of nodes is weak: what `final` names must stay
         self.stopped = False
 
     def run(self, roots, context):
-        final, settled, matcher = self.final, self.settled, self.matcher
+        final, normal, matcher = self.final, self.normal, self.matcher
         self.roots, self.steps, self.budget = roots, 0, LEAST_STEPS
         for node in toposort(roots):
             uid = node.uid
@@ -502,9 +502,9 @@ class _Driver:
                 if final[i.uid] is not i:
                     break
             else:  # most nodes of a later sweep are what they were, and met its rules before
-                if not matcher.of(node.op, settled.get(uid)):
+                if not matcher.of(node.op, normal.get(uid)):
                     final[uid] = node
-                    settled[uid] = matcher
+                    normal[uid] = matcher
                     continue
             self.finish(node, context)
         return [final[n.uid] for n in roots]
@@ -552,7 +552,7 @@ class _Driver:
             node = make(node.op, inputs, node.attrs, like=node)
             if node.uid in final or node.uid in self.becomes:
                 return node
-        for rule in self.matcher.of(node.op, self.settled.get(node.uid)):
+        for rule in self.matcher.of(node.op, self.normal.get(node.uid)):
             result = rule.run(node)
             if result is None or result is node:
                 continue
@@ -567,7 +567,7 @@ class _Driver:
                 self.trace.append((rule.name, node, result))
             return result
         final[node.uid] = node
-        self.settled[node.uid] = self.matcher
+        self.normal[node.uid] = self.matcher
         return node
 
     def more(self):

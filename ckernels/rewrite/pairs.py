@@ -254,7 +254,7 @@ def wanted(order):
     return any(n.op.name in WANTED and any(is_complex(x) for x in (n, *n.inputs)) for n in order)
 
 
-def split(roots):
+def as_pairs(roots):
     """`roots` with complex arithmetic as arithmetic of pairs."""
     order = toposort(roots)
     if not wanted(order):
@@ -283,7 +283,7 @@ def left_to_numpy(roots):
     return any(
         n.op.name not in KERNELS and n.op.kind != "movement" and n.outs is None
         and any(is_complex(x) for x in (n, *n.inputs))
-        for n in toposort(split(roots))
+        for n in toposort(as_pairs(roots))
     )  # fmt: skip
 
 

@@ -17,14 +17,14 @@ def is_number(x, node):
     return all(type(n) is int and n == 1 for n in x.shape) and x.dtype == node.dtype
 
 
-def settled(x):
+def canonical(x):
     """`x` with its views as their rules write them, so that equal ones are one node."""
     return rewrite([x], VIEWS)[0]
 
 
 def swapped(x):
     """The matrices `x` transposed."""
-    return settled(ops.swapaxes(x, -1, -2))
+    return canonical(ops.swapaxes(x, -1, -2))
 
 
 def is_swap(node):

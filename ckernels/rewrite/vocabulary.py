@@ -14,7 +14,7 @@ from ..graph.walk import consumers, toposort
 from .attention import NotAttention, rebuilt
 from .causal import first_of
 from .engine import number
-from .scores import bare, settled, swapped
+from .scores import bare, canonical, swapped
 
 # Logits: 256 MB of float32. To make them once more takes time (both ways 1.12 times for width 64,
 # 1.37 for width 256, Zen 4, one thread); it saves several times their memory.
@@ -145,7 +145,7 @@ class Loss:
 
     def flat(self, x):
         """One number of each row as a vector."""
-        return settled(ops.reshape(x, (self.rows,)))
+        return canonical(ops.reshape(x, (self.rows,)))
 
 
 class Pick:
@@ -231,9 +231,9 @@ class Slope:
         if user.op.name != "matmul" or node.ndim != 2:
             return None
         a, b = user.inputs
-        if a is node and settled(b) is swapped(loss.w):
+        if a is node and canonical(b) is swapped(loss.w):
             return "h"
-        if b is node and settled(a) is swapped(loss.h):
+        if b is node and canonical(a) is swapped(loss.h):
             return "w"
         return None
 

@@ -1,6 +1,6 @@
 """What all functions have in common, whichever way they run: what users may ask, how updates end.
 
-Calls and plans are in function.py, debug.py, staged.py and steady.py.
+Calls and plans are in function.py, debug.py, staged.py and snapshots.py.
 """
 
 import numpy as np
@@ -191,7 +191,7 @@ class FunctionBase:
 
     def _repr_html_(self):
         """For notebooks: the steps of the last plan and a small picture."""
-        from .pages import summary  # start-up
+        from .drawing import summary  # start-up
 
         return summary(self)
 

@@ -304,7 +304,7 @@ class CompiledFunction(FunctionBase):
         super().__init__(spec)
         self.program = spec.program()
         self.pieces = None  # a StagedFunction, once some shapes needed one
-        self.steady = None  # a SteadyFunction, once shapes changed while a plan was made
+        self.of_snapshot = None  # a SnapshotFunction, once shapes changed while a plan was made
 
     def callable(self):
         """The C callable; it owns this object, which refers to it weakly."""
@@ -355,12 +355,12 @@ class CompiledFunction(FunctionBase):
         return [n.attrs["store"].get().shape for n in self.spec.cells if None in n.shape]
 
     def steadily(self):
-        """The same function of values that were read before; see steady.py."""
-        from .steady import SteadyFunction  # start-up: seldom used
+        """The same function of values that were read before; see snapshots.py."""
+        from .snapshots import SnapshotFunction  # start-up: seldom used
 
-        if self.steady is None:
-            self.steady = SteadyFunction(self.spec)
-        return self.steady
+        if self.of_snapshot is None:
+            self.of_snapshot = SnapshotFunction(self.spec)
+        return self.of_snapshot
 
     def in_pieces(self):
         """The same function cut where data decides a shape."""

@@ -19,8 +19,8 @@ from ..plan.template import ints
 from .common import FunctionBase, updating
 from .data_dependent import Origins
 from .program import Program
+from .snapshots import held, value_of
 from .state import snapshot
-from .steady import held, value_of
 
 KEPT = 64  # shapes of one cut's results that are remembered,
 CLASSES = 32  # and classes of them

@@ -6,11 +6,11 @@ buffers and C are not known here.
 """
 
 from ..graph.walk import consumers, toposort
-from .alike import share
 from .gathers import is_gather
 from .group import AXIS_VIEWS, GENERATORS, Group
 from .horizontal import Horizontal
 from .legal import APART, RESHAPED, TAKEN, Join, fusible, in_the_way
+from .parameters import parameterise
 from .policy import is_read_by_loops, worth_repeating
 from .units import Units
 
@@ -66,7 +66,7 @@ class Schedule:
 def fuse(outputs, apart=False):
     """Partition the fusible nodes under `outputs` (concrete shapes) into Groups: a Schedule.
 
-    apart: numbers lie in memory, so that kernels serve programs with others; see alike.py.
+    apart: numbers lie in memory, so that kernels serve programs with others; see parameters.py.
     """
     return _Fuser(outputs, apart).run()
 
@@ -97,7 +97,7 @@ class _Fuser:
         rank = {n.uid: i for i, n in enumerate(self.order)}
         for group in groups:
             group.nodes.sort(key=lambda n: rank[n.uid])
-        share(groups, self.apart)
+        parameterise(groups, self.apart)
         return Schedule(self.order, self.home, self.missed, self.units.earlier, horizontal.apart)
 
     def place(self, node):

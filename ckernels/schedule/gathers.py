@@ -7,7 +7,7 @@ indices lie in memory before the loop begins: indices are checked there, once.
 from typing import NamedTuple
 
 from ..base.dtypes import COMPLEX
-from .alike import is_number
+from .parameters import is_number
 
 # Least elements that lie together at each index where a loop reads them there, by what it does with
 # them. Embeddings of 4,096 of 5,000 rows of 64 and more floats, one core of Zen 4: plus a table 44

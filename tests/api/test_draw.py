@@ -15,7 +15,7 @@ import pytest
 import ckernels as K
 import ckernels.errors
 from ckernels.graph.printing import location
-from ckernels.runtime import pages, picture
+from ckernels.runtime import drawing, picture
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -288,7 +288,7 @@ def test_a_function_from_a_stored_plan_shows_its_c():
 
 # ---- folding, in Node ----------------------------------------------------------------------------
 
-FOLD = os.path.join(os.path.dirname(pages.__file__), "..", "pictures", "fold.js")
+FOLD = os.path.join(os.path.dirname(drawing.__file__), "..", "pictures", "fold.js")
 
 
 def fold(code, view):

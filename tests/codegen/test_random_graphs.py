@@ -15,7 +15,7 @@ from ckernels.codegen import lower  # noqa: F401 (loaded, so that thresholds can
 from ckernels.plan import bands  # noqa: F401
 from ckernels.runtime import program
 from ckernels.runtime.function import make_function
-from ckernels.schedule import split  # noqa: F401
+from ckernels.schedule import chunks  # noqa: F401
 
 from .random_graphs import Case
 

@@ -26,7 +26,7 @@ ROWS = 4096  # of 40 numbers: three chunks
 @pytest.fixture(autouse=True)
 def limits(monkeypatch):
     """Chunks of rows of any width, however few."""
-    monkeypatch.setattr("ckernels.schedule.split.IN_CACHE", 1)
+    monkeypatch.setattr("ckernels.schedule.chunks.IN_CACHE", 1)
     monkeypatch.setattr(bands, "LEAST_CHUNKS", 2)
     with K.config.change(cache="off"):  # no plan that was made with other limits
         yield

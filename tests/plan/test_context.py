@@ -74,8 +74,8 @@ class Bodies:
 BODIES = Bodies()
 
 
-def context(outer=None, steady=()):
-    made = Context({}, {}, BODIES.body, outer, steady)
+def context(outer=None, invariant=()):
+    made = Context({}, {}, BODIES.body, outer, invariant)
     made.orders = SimpleNamespace(of={})
     return made
 
@@ -116,9 +116,9 @@ def test_what_a_scan_only_reads_is_copied_once_and_before_it():
     here = context()
     turned = Layout(("in", 0), (40, 30), (1, 40), "float32")
     inside = context(here, [("in", 0)])
-    assert inside.is_steady(turned) and not context(here).is_steady(turned)
+    assert inside.is_invariant(turned) and not context(here).is_invariant(turned)
     made = inside.compact(turned)
-    assert made.strides == (30, 1) and inside.compact(turned) == made and inside.is_steady(made)
+    assert made.strides == (30, 1) and inside.compact(turned) == made and inside.is_invariant(made)
     assert len(here.instructions) == 1 and not inside.instructions
     inside.compact(Layout(("row", 1), (4, 3), (1, 4), "float32"))
     assert len(inside.instructions) == 1

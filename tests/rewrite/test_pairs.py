@@ -133,9 +133,9 @@ def test_large_exponents_and_infinities():
 def test_graphs_without_arithmetic_stay_whole():
     z = placeholder("complex128", (3, 4))
     roots = [ops.transpose(z), ops.concatenate([z, z], 0), ops.fft(z, (-1,))]
-    assert pairs.split(roots) is roots
+    assert pairs.as_pairs(roots) is roots
     assert not pairs.wanted(toposort([ops.add(placeholder("float64", (3,)), 1.0)]))
-    whole = pairs.split([ops.fft(ops.transpose(z), (-1,)), ops.abs(z)])[0]
+    whole = pairs.as_pairs([ops.fft(ops.transpose(z), (-1,)), ops.abs(z)])[0]
     assert "complex_of" not in {n.op.name for n in toposort([whole])}  # it is taken as it lies
 
 

@@ -6,7 +6,7 @@ from ckernels import ops
 from ckernels.autodiff.reverse import grad
 from ckernels.graph.walk import rebuild
 from ckernels.rewrite import optimise
-from ckernels.schedule.split import split
+from ckernels.schedule.chunks import in_chunks
 
 
 def residual(layers, rows=8, width=16):
@@ -68,4 +68,4 @@ def adam(tensors):
 
 def prepared(roots):
     """Concrete `roots` as the scheduler gets them."""
-    return rebuild(optimise(roots), step=split)
+    return rebuild(optimise(roots), step=in_chunks)

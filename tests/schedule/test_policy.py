@@ -131,7 +131,7 @@ def test_shapes_need_no_sizes_to_be_alike():
     """Loops over different sizes share a kernel, those over different axes do not."""
     x, y = leaf((40, 30)), leaf((20, 7))
     a, b = (groups_of(fuse([ops.exp(ops.sum(t, 1))]).home)[0] for t in (x, y))
-    from ckernels.schedule.alike import form
+    from ckernels.schedule.parameters import form
 
     assert form(a)[0] == form(b)[0]
     (c,) = groups_of(fuse([ops.exp(ops.sum(x, 0))]).home)

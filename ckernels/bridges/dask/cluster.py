@@ -101,7 +101,7 @@ class Others:
         """Nothing to close: no connection of ours stays open between requests."""
 
 
-class SharedKernels(WorkerPlugin):
+class ClusterKernels(WorkerPlugin):
     """On each worker: kernels come from the cluster, and parts of sums from other workers."""
 
     name = "ckernels"
@@ -123,7 +123,7 @@ def install(client=None, *functions):
     client = get_client() if client is None else client
     if client not in _installed:
         client.register_plugin(Claims())
-        client.register_plugin(SharedKernels())
+        client.register_plugin(ClusterKernels())
         _installed.add(client)
     stats = [f.info.stats() for f in functions if hasattr(f, "info")]
     entries = compiler.sealed([k["key"] for s in stats for k in s["kernels"]])

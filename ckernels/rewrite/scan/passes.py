@@ -34,7 +34,7 @@ def improve(roots, optimise, key):
             roots = _passed(roots, scan, passes, tried)
         if roots == before:
             break
-    return prune.drop_unused(prune.split(prune.drop_unused(roots, tried)), tried)
+    return prune.drop_unused(prune.in_two(prune.drop_unused(roots, tried)), tried)
 
 
 def _passed(roots, scan, passes, tried):

@@ -27,7 +27,7 @@ def cut(roots):
     return _changed(roots, _shorter)
 
 
-def split(roots):
+def in_two(roots):
     """Scans of which only some rows are read as two, of which one stores them."""
     return _changed(roots, _halves)
 

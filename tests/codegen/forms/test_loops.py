@@ -153,7 +153,7 @@ def test_every_change_says_what_it_gains_and_has_near_misses():
 @pytest.fixture(autouse=True)
 def few_chunks(monkeypatch):
     """Bands of so few rows as there are here."""
-    monkeypatch.setattr("ckernels.schedule.split.IN_CACHE", 1 << 18)
+    monkeypatch.setattr("ckernels.schedule.chunks.IN_CACHE", 1 << 18)
     monkeypatch.setattr("ckernels.plan.bands.LEAST_CHUNKS", 2)
 
 

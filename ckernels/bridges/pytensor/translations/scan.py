@@ -43,7 +43,7 @@ class Outer:
         self.taps = [tuple(t) for t in info.mit_sot_in_slices + info.sit_sot_in_slices]
 
 
-class Window:
+class StateBuffer:
     """A mit-mot state: contents of the buffer from row t + low to row t + high, at step t."""
 
     def __init__(self, buffer, taps_in, taps_out, steps):
@@ -93,7 +93,7 @@ class ScanMaker:
             raise Untranslated("a state that is no tensor")
         self.seqs = [(0, [ops.dynamic_slice(x, [(0, self.steps, 1)])], _row(x)) for x in outer.seqs]
         self.windows = [
-            Window(x, i, o, self.steps)
+            StateBuffer(x, i, o, self.steps)
             for x, i, o in zip(
                 outer.mit_mot, self.info.mit_mot_in_slices, self.info.mit_mot_out_slices
             )

@@ -1,4 +1,4 @@
-"""SteadyFunction: for calls beside threads that give variables other shapes while a plan is made.
+"""SnapshotFunction: for calls beside threads that give variables other shapes while a plan is made.
 
 The variables are read once and handed over as inputs, so no plan depends on what others write.
 Other calls do not do so, as inputs cannot be updated in place: new values are copied once more.
@@ -13,7 +13,7 @@ from .common import FunctionBase, apply_updates
 from .state import snapshot
 
 
-class SteadyFunction(FunctionBase):
+class SnapshotFunction(FunctionBase):
     """Computes what its spec asks for from the variables as they are when a call begins."""
 
     def __init__(self, spec):

@@ -8,7 +8,7 @@ LEAST = 4  # so many loops must be alike; fewer keep their numbers in the C text
 COMMON = (0.0, 1.0, -1.0, 2.0, 0.5)  # numbers of formulas, not chosen by users
 
 
-def share(groups, apart=False):
+def parameterise(groups, apart=False):
     """Let loops that compute the same with other numbers become one kernel.
 
     Sets `numbers` of a group: the uids of the constants it reads from memory. apart: all floats but

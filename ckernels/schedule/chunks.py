@@ -23,7 +23,7 @@ NARROW = 64  # and fewer columns than this, too few for the threads; of more col
 LEAST = 128  # rows of a chunk at least: its results are written and read again
 ELEMENTS = 4 * CHUNK  # of a chunk of few columns, where there are so many
 
-SPLITS = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "moment2"}
+CHUNKED = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "moment2"}
 
 
 def _infer_partial(attrs, x):
@@ -50,7 +50,7 @@ def chunking(node):
     Near the least size that is split one chunk would do: but a 1 would end the class of shapes.
     """
     x, axes = node.inputs[0], node.attrs["axes"]
-    if node.op.name not in SPLITS or not x.size:
+    if node.op.name not in CHUNKED or not x.size:
         return None
     wide = [k for k, n in enumerate(x.shape) if n != 1]
     reduced = [k for k in axes if x.shape[k] != 1]
@@ -72,7 +72,7 @@ def chunking(node):
     return greatest(2, ceil_divide(count, rows))
 
 
-def split(node):
+def in_chunks(node):
     """`node` itself, or the same reduction in two steps."""
     if node.op.kind != "reduce" or node.op.name == "partial":
         return node
@@ -82,9 +82,9 @@ def split(node):
     x, axes, name = node.inputs[0], node.attrs["axes"], node.op.name
     attrs = {"axes": axes, "chunks": chunks}
     if name in ("argmax", "argmin"):
-        return _split_arg(node, x, attrs, name)
+        return _chunked_arg(node, x, attrs, name)
     if name == "moment2":
-        return _split_moment2(node, x, attrs)
+        return _chunked_moment2(node, x, attrs)
     first = make("partial", (x,), {**attrs, "kind": name})
     last = make(name, (first,), {"axes": (0,)})
     return last if last.dtype == node.dtype else make("cast", (last,), {"dtype": node.dtype})
@@ -97,7 +97,7 @@ def _two_passes(node):
     return ops.sum(ops.square(ops.sub(x, ops.expand(mean, axes))), axes)
 
 
-def _split_moment2(node, x, attrs):
+def _chunked_moment2(node, x, attrs):
     """One pass over memory: each chunk's sum and squared deviations from its own mean, in cache.
 
     Merged by M2 = sum(M2_c) + sum(n_c * (mean_c - mean)**2) (Chan, Golub and LeVeque 1979).
@@ -112,7 +112,7 @@ def _split_moment2(node, x, attrs):
     return ops.cast(merged, node.dtype)
 
 
-def _split_arg(node, x, attrs, name):
+def _chunked_arg(node, x, attrs, name):
     """argmax over chunks: the best value of each, the first index in each, then the first chunk."""
     best = make("partial", (x,), {**attrs, "kind": name[3:]})
     where = make("partial", (x,), {**attrs, "kind": name})

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.schedule.alike import LEAST
+from ckernels.schedule.parameters import LEAST
 
 X = np.linspace(-1, 1, 7)
 NUMBERS = [3.25, 0.75, -1.5, 4.0, 7.125]

@@ -23,7 +23,7 @@ def read(name):
         return f.read()
 
 
-class Page(str):
+class Drawing(str):
     """The text of a page; a notebook shows the page itself."""
 
     __slots__ = ()
@@ -47,7 +47,7 @@ def shown(what):
 
 
 def page(what, title):
-    """One self-contained HTML file, as a Page, of one subject or of a tuple of two functions."""
+    """One self-contained HTML file, as a Drawing, of one subject or of a tuple of two functions."""
     if isinstance(what, tuple):
         data = [found for found in (charts.profiles(what),) if found]
         for letter, function in zip("ab", what):
@@ -68,7 +68,7 @@ def page(what, title):
     out = read("page.html")
     for hole, part in parts.items():
         out = out.replace(hole, part, 1)
-    return Page(out)
+    return Drawing(out)
 
 
 def svg(view, scale=1.0):
