@@ -1,10 +1,12 @@
 """Sources with control flow as calls: what is rewritten and what stays as it is."""
 
+import ast
 import textwrap
 
 import numpy as np
 
 import ckernels as ck
+from ckernels.jit import syntax
 from ckernels.jit.syntax import transformed
 
 
@@ -95,3 +97,17 @@ def test_the_source_can_be_looked_at():
     assert "_ck_for(range(3), _ck_body1)" in ck.jit(rows).source("python")
     assert ck.jit(straight).source() == "# straight: unchanged"
     assert ck.jit(rows)(np.arange(3.0)) == 3
+
+
+def test_jumps_of_a_statement_are_its_breaks_and_returns_of_its_loops():
+    for text, want in (
+        ("if a: return 1", []),
+        ("if a:\n for x in b:\n  return 1", ["Return"]),
+        ("if a:\n while b:\n  if x: return 1", ["Return"]),
+        ("if a: break", ["Break"]),
+        ("if a: continue\nelse: return 2", ["Continue"]),
+        ("if a: b = 1", []),
+    ):
+        body = ast.parse("while 1:\n" + "".join(f" {line}\n" for line in text.splitlines())).body
+        found = [type(n).__name__ for n in syntax.loop_jumps(body[0].body[0])]
+        assert found == want, text

@@ -348,3 +348,27 @@ def test_steps_that_compute_nothing(kept):
     leaves, arrays = ([x, h], [numbers((1, 4, 4))]) if kept else ([x], [])
     f = check(leaves, everything(node), numbers((7, 4, 4)), *arrays)
     assert parts(f) == [None] and why_whole(f) == ["its step computes nothing"]
+
+
+def test_axes_beyond_rows_are_those_that_walk_within_one():
+    """Beside all places that the axes walk: rows lie 12 apart, whatever an axis of 1 says."""
+    within = [(2, 3), (3, 1)]
+
+    def places(axes, start=0):
+        if not axes:
+            return [start]
+        (size, stride), *rest = axes
+        return [p for k in range(size) for p in places(rest, start + k * stride)]
+
+    for outer in (
+        [(8, 12)],
+        [(2, 48), (4, 12)],
+        [(1, 5), (2, 48), (1, 7), (4, 12)],
+        [(4, 24), (2, 12), (1, 3)],
+    ):
+        found = scan_by_rows.beyond_rows([*outer, *within], 8, 12)
+        assert [r * 12 + p for r in range(8) for p in places(found)] == places([*outer, *within])
+    assert scan_by_rows.beyond_rows([(16, 6), (2, 1)], 8, 12) == [(2, 6), (2, 1)]
+    for wrong in ([(8, 13), *within], [(2, 50), (4, 12), *within], [(3, 12), *within],
+                  [(4, 12), *within[:1]], [(16, 5)]):  # fmt: skip
+        assert scan_by_rows.beyond_rows(wrong, 8, 12) is None, wrong

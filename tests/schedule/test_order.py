@@ -1,0 +1,61 @@
+"""The order of units, and what is noted of loops that might run on rows of a product."""
+
+from types import SimpleNamespace
+
+from ckernels import ops
+from ckernels.graph.node import placeholder
+from ckernels.schedule.follow import BEHIND, RUNS
+from ckernels.schedule.order import Order, Unit
+
+
+def unit(*needs, group=None, nodes=()):
+    made = Unit(nodes, group)
+    made.needs = set(needs)
+    return made
+
+
+def test_ends_of_paths_come_first_the_very_last_one_before_all():
+    chain = [unit()]
+    for _ in range(5):
+        chain.append(unit(chain[-1]))
+    before = unit()
+    end = unit(before)
+    order, taken = Order([*chain, before, end]), []
+    while not order.empty():
+        taken.append(order.first())
+        order.finish(taken[-1])
+    assert taken == [before, end, *chain]
+
+
+def test_a_unit_waits_for_all_that_it_needs():
+    a, b = unit(), unit()
+    both = unit(a, b)
+    order = Order([a, b, both])
+    order.finish(a)
+    assert both.waits == 1 and order.first() is b
+    order.finish(b)
+    assert order.first() is both
+
+
+class Notes(dict):
+    """The Reasons of a Schedule: why a loop does not run on rows of a product."""
+
+    def note(self, node, group, reason):
+        self[group.name] = reason
+
+    def on_rows(self, node, group):
+        return self.get(group.name)
+
+
+def test_loops_that_are_not_chosen_are_told_why():
+    """But for those that have a reason of their own; what is no loop is told nothing."""
+    product = ops.matmul(placeholder("float32", (4, 3)), placeholder("float32", (3, 2)))
+    for reason, other in ((None, RUNS(product)), ("another", BEHIND(product))):
+        made = unit(nodes=[product])
+        names = ("chosen", "beside", "refused")
+        users = [unit(made, group=SimpleNamespace(name=n, partial=())) for n in names]
+        order = Order([made, *users, unit(made, nodes=[ops.sort(product, 0)])])
+        notes = Notes(refused="its own")
+        order.settle(made, users[0], reason, notes)
+        want = {"chosen": reason, "beside": other, "refused": "its own"}
+        assert {k: str(r) for k, r in notes.items()} == {k: str(r) for k, r in want.items()}
