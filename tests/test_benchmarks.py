@@ -14,6 +14,10 @@ from benchmarks.breadth import registry
 from benchmarks.breadth import report as breadth_page
 from benchmarks.matrix import __main__ as matrix
 from benchmarks.matrix import layouts, measure, operations, reasons
+from benchmarks.npbench import child as npbench
+from benchmarks.numpy_programs import measure as plain
+from benchmarks.numpy_programs import registry as plain_registry
+from benchmarks.numpy_programs import report as plain_page
 
 ALONE = ("threads, heavy f32 1e7", "size")  # ckernels beside itself, megabytes
 
@@ -188,3 +192,56 @@ def test_rows_of_pymcs_models_are_put_together():
     assert "do not: c 1.0e+00" in text and "do not run: a" in text
     assert "calls 2.00 times as fast" in text and "nothing cached 4.0 times" in text
     assert "slower than numba: b 0.50" in text
+
+
+# ---- programs of plain NumPy ----
+
+PLAIN = plain_registry.load()
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_plain_program_does_what_numpy_does(name):
+    """At two sizes and dtypes, with one function; arguments are compared too."""
+    program = PLAIN[name]
+    jitted = plain.ours(program)
+    for size, dtype in zip([*program.sizes[:2], program.sizes[0]], ["float64"] * 2 + ["float32"]):
+        assert plain.compared(program, jitted, size, dtype) is None, (size, dtype)
+
+
+def test_a_program_that_does_something_else_is_told():
+    program = PLAIN["leapfrog_gravity"]
+    assert "error" in plain.compared(program, lambda *a: program.function(*a) * 1.1, 16, "float64")
+    kept = lambda *a: program.function(*copy.deepcopy(a))  # noqa: E731  what it changes is lost
+    assert plain.compared(program, kept, 16, "float64").startswith("result[1]")
+    single = lambda *a: np.float32(program.function(*a))  # noqa: E731
+    assert "float32 for float64" in plain.compared(program, single, 16, "float64").replace("'", "")
+
+
+@pytest.mark.parametrize(
+    "a, b, told",
+    [
+        ({"x": 1.0}, {"y": 1.0}, "result: keys ['y'] for ['x']"),
+        ({"x": np.ones(2)}, {"x": np.ones(2)}, None),
+        (np.ones(2), np.ones(2) + 1e-3, "result: error 1.0e-03"),
+        (np.zeros(2), np.ones(2), "result: error 1.4e+00"),
+        (np.full(2, 1e300), np.full(2, 1e300), None),
+        ((1, "a"), (1, "b"), "result[1]: other values"),
+        (np.float64(1), 1.0, "result: float for float64"),
+    ],
+)
+def test_what_tells_a_result_from_numpys(a, b, told):
+    assert npbench.difference(a, b) == told
+
+
+def test_the_page_of_plain_programs_counts_who_is_ahead():
+    row = {"name": "a", "field": "f", "size": 1, "wrong": {}, "numpy": "", "first": {"ckernels": 1}}
+    rows = [
+        {**row, "seconds": {"numpy": 2.0, "ckernels": 1.0, "numba": 4.0}},
+        {**row, "size": 2, "seconds": {"numpy": 2.0, "ckernels": 4.0, "jax": 1.0}},
+        {**row, "name": "b", "seconds": {"numpy": 1.0}, "wrong": {"ckernels": "bad"}},
+    ]
+    text = plain_page.page(rows)
+    assert "2 programs, 3 sizes, 2 right: 1.00x NumPy and 0.71x" in text
+    assert "ahead of the best in 1 of 2, behind NumPy in 1, by more than a tenth in 1" in text
+    assert "| a | 2 | 2e+03 | 0.50 | jax | 0.25 | 1.00 |  |" in text and "wrong: bad" in text
+    assert "Beside numba, which has 1 of them: 4.00x" in text

@@ -31,6 +31,7 @@ FILES = {
     "export/test_programs.py": "whole exports, compiled and run",
     "numpy/test_probes.py": "promotion and edges through the whole room",
     "numpy/test_coverage.py": "all rows, against what NumPy lets others intercept",
+    "jit/test_masks.py": "parts under masks, in numpy/value.py and numpy/owner.py",
     "jit/test_rows.py": "rows of NumPy's functions in jitted programs",
     "jit/test_random_loops.py": "functions with loops, through syntax, flow and turns",
     "jit/test_random_programs.py": "masks, views, loops and layouts of arguments all at once",

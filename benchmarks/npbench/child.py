@@ -6,6 +6,7 @@ NumPy and the others alternate.
 """
 
 import copy
+import dataclasses
 import json
 import resource
 import sys
@@ -16,7 +17,7 @@ import numpy as np
 
 from .programs import program
 
-CLOSE = {"f4": 2e-4, "c8": 2e-4, "f8": 1e-6, "c16": 1e-6}
+CLOSE = {"f2": 1e-2, "f4": 2e-4, "c8": 2e-4, "f8": 1e-6, "c16": 1e-6}
 
 
 def spent():
@@ -33,12 +34,19 @@ def timed(function, arguments):
     return time.process_time() - start, (result, given)
 
 
-def difference(a, b, where="result"):
-    """What tells `b` from `a`, of NumPy, in words; None where they are the same."""
+def difference(a, b, where="result", close=0.0):
+    """What tells `b` from `a`, of NumPy, in words; None where they are the same. `close` is the
+    least error that is allowed, of programs that mix precisions."""
+    if type(a) is type(b) and dataclasses.is_dataclass(a):
+        a, b = vars(a), vars(b)
+    if isinstance(a, dict) and isinstance(b, dict):
+        if list(a) != list(b):
+            return f"{where}: keys {list(b)} for {list(a)}"
+        a, b = list(a.values()), list(b.values())
     if isinstance(a, (tuple, list)):
         if type(a) is not type(b) or len(a) != len(b):
             return f"{where}: {type(b).__name__} for {type(a).__name__}"
-        found = (difference(x, y, f"{where}[{i}]") for i, (x, y) in enumerate(zip(a, b)))
+        found = (difference(x, y, f"{where}[{i}]", close) for i, (x, y) in enumerate(zip(a, b)))
         return next((f for f in found if f), None)
     if type(a) is not type(b):
         return f"{where}: {type(b).__name__} for {type(a).__name__}"
@@ -50,8 +58,10 @@ def difference(a, b, where="result"):
     if not np.array_equal(np.isfinite(x), np.isfinite(y)):
         return f"{where}: NaN or inf elsewhere"
     x, y = np.where(np.isfinite(x), x, 0), np.where(np.isfinite(y), y, 0)
-    error = np.linalg.norm((x - y).ravel()) / (np.linalg.norm(x.ravel()) or 1.0)
-    return None if error <= CLOSE[x.dtype.str[1:]] else f"{where}: error {error:.1e}"
+    scale = np.abs(x).max(initial=0) or 1.0
+    error = np.linalg.norm((x / scale - y / scale).ravel())
+    error /= np.linalg.norm((x / scale).ravel()) or 1.0
+    return None if error <= max(close, CLOSE[x.dtype.str[1:]]) else f"{where}: error {error:.1e}"
 
 
 def unsteady(plain, arguments, kept, left):

@@ -197,6 +197,10 @@ class Trace(Owner):
         return PythonNumber(self, size_of(node, axis), int, None, symbolic=True,
                             bounds=self.size_bounds(node, axis))  # fmt: skip
 
+    def shown(self, node, mask):
+        count = ops.sum(ops.cast(mask, "int64"), tuple(range(mask.ndim)))
+        return PythonNumber(self, count, int, None, symbolic=True, bounds=(0, 2**62))
+
     def size_bounds(self, node, axis):
         """The (least, greatest) size that an axis can have."""
         while node.op.kind == "elementwise":

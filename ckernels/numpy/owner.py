@@ -16,7 +16,7 @@ from ..ops import reference
 from .methods import VIEWS
 from .promote import NUMPY, supported
 from .rows import find
-from .value import ArrayValue, call_ufunc, result, stored
+from .value import ArrayValue, call_ufunc, result, stored, under
 
 
 class Owner:
@@ -65,6 +65,10 @@ class Owner:
     def size(self, node, axis):
         """The size of an axis that is unknown."""
         return self.refuse("a size that is unknown")
+
+    def shown(self, node, mask):
+        """How many elements, or rows, a mask shows: the first axis of `node`."""
+        return self.size(node, 0)
 
     # ---- operands ------------------------------------------------------------------------------
 
@@ -172,10 +176,12 @@ class Owner:
         if row is None:
             self.refuse(f"np.{function.__name__}, which is computed by NumPy")
         masked = getattr(first, "masked", None)
-        if masked is not None and row.name in MASKED and len(args) == 1 and not kwargs and (
+        if masked is not None and row.name in MASKED and len(args) <= 2 and (
             function not in LEAST or self.guards is not None and masked[0].dtype not in COMPLEX
         ):  # fmt: skip
-            return self.reduced(function, masked)
+            axes = _axes_under(masked, {**dict(zip(("axis",), args[1:])), **kwargs})
+            if axes:
+                return self.reduced(function, masked, axes, kwargs.get("ddof"))
         out = kwargs.pop("out", None)
         args = [self.argument(a) for a in args]
         kwargs = {k: self.argument(v) for k, v in kwargs.items()}
@@ -185,10 +191,15 @@ class Owner:
         out[...] = found
         return out
 
-    def reduced(self, function, masked):
+    def reduced(self, function, masked, axes, ddof=None):
         """A sum or mean of what a mask shows, as one over all elements."""
         whole, mask = masked
-        options = {"where": ops.broadcast_like(mask, whole)}
+        where = under(mask, whole)
+        if function is np.count_nonzero:
+            function, whole = np.sum, ops.cast(whole, "bool")
+        options = {"where": where, "axis": axes}
+        if ddof is not None:
+            options["ddof"] = ddof
         if function in LEAST:
             self.guard(ops.any(mask))
             options["initial"] = LEAST[function](np.dtype(whole.dtype))
@@ -236,7 +247,19 @@ def _limit(dtype, sign):
         np.iinfo(dtype).max if sign > 0 else np.iinfo(dtype).min)  # fmt: skip
 
 
-MASKED = ("sum", "mean", "any", "all", "count_nonzero", "max", "min")
+def _axes_under(masked, options):
+    """The axes of the whole array over which a reduction of its part under a mask goes; None where
+    it is not over all that the mask shows, or is asked for something else."""
+    whole, mask = masked
+    axis, kept = options.get("axis"), whole.ndim - mask.ndim
+    if not {"axis", "ddof"}.issuperset(options) or type(options.get("ddof", 0)) is not int:
+        return None
+    if axis is None:
+        return tuple(range(whole.ndim))
+    return tuple(range(mask.ndim)) if type(axis) is int and axis in (0, -1 - kept) else None
+
+
+MASKED = ("sum", "mean", "any", "all", "count_nonzero", "max", "min", "var", "std", "prod")
 COMPLEX = ("complex64", "complex128")
 # what an extremum begins with, where it is of at least one element
 LEAST = {np.max: lambda d: _limit(d, -1), np.min: lambda d: _limit(d, 1)}

@@ -124,8 +124,15 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def shape(self):
         node = self.read()
-        return tuple(d if d is not None else self.owner.size(node, i)
-                     for i, d in enumerate(node.shape))  # fmt: skip
+        if self.masked is not None and node.shape[0] is None:
+            whole, mask = self.masked
+            rest = range(mask.ndim, whole.ndim)
+            return (self.owner.shown(node, mask), *[self._extent(whole, i) for i in rest])
+        return tuple(self._extent(node, i) for i in range(node.ndim))
+
+    def _extent(self, node, axis):
+        known = node.shape[axis]
+        return self.owner.size(node, axis) if known is None else known
 
     @property
     def size(self):
@@ -205,7 +212,7 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __getitem__(self, key):
         key, basic, mask = self.owner.key(self, key)
-        if mask is not None and mask.ndim == self.ndim:
+        if mask is not None and mask.ndim <= self.ndim:
             return ArrayValue(self.owner, None, False, True, masked=(self.read(), mask))
         if self.scalar or not basic:
             return self.fresh(part(self.read(), key), basic and self.scalar, True)
@@ -233,13 +240,18 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
     def _under(self, old, mask, item):
         """`old` with `item` where `mask` is, as a choice; None where it needs places in memory."""
         masked = getattr(item, "masked", None)
-        if masked is not None and masked[1] is mask and mask.ndim == old.ndim:
-            return ops.where(mask, ops.cast(masked[0], old.dtype), old)
-        item = stored(self.owner, item, old.dtype)
-        if item.ndim:
-            return None
-        mask = ops.expand(mask, tuple(range(mask.ndim, old.ndim)))
-        return ops.where(ops.broadcast_like(mask, old), item, old)
+        whole = None
+        if masked is not None and masked[1] is mask and masked[0].ndim == old.ndim:
+            whole = ops.cast(masked[0], old.dtype)
+            if mask.ndim < old.ndim and (
+                whole.shape != old.shape or None in old.shape[mask.ndim :]
+            ):
+                whole = None  # a size that NumPy repeats, or refuses
+        if whole is None:
+            whole = stored(self.owner, item, old.dtype)
+            if whole.ndim:
+                return None
+        return ops.where(under(mask, old), whole, old)
 
 
 METHODS = ("__call__", "reduce", "accumulate", "reduceat", "outer")
@@ -400,11 +412,19 @@ def _merged(owner, value, out, where):
     return store(value.fresh(node), out)
 
 
+def under(mask, whole):
+    """A mask of the first axes of `whole`, for each of its elements."""
+    return ops.broadcast_like(ops.expand(mask, tuple(range(mask.ndim, whole.ndim))), whole)
+
+
 def _masked(owner, args):
     """(mask, operands): where all arrays among `args` are parts under one mask, the whole ones."""
-    masks = {a.masked[1] for a in args if isinstance(a, ArrayValue) and a.masked is not None}
+    parts = [a.masked for a in args if isinstance(a, ArrayValue) and a.masked is not None]
+    masks = {mask for _, mask in parts}
     others = [a for a in args if not (isinstance(a, ArrayValue) and a.masked is not None)]
-    if len(masks) == 1 and all(np.ndim(a) == 0 for a in others):
+    if len(masks) == 1 and len({whole.ndim for whole, _ in parts}) == 1 and all(
+        np.ndim(a) <= parts[0][0].ndim - parts[0][1].ndim for a in others
+    ):  # fmt: skip
         operands = [a.masked[0] if isinstance(a, ArrayValue) and a.masked is not None
                     else owner.operand(a) for a in args]  # fmt: skip
         return masks.pop(), operands
@@ -444,4 +464,14 @@ def result(owner, found, scalar=True):
     return found
 
 
-__all__ = ["Lens", "ArrayValue", "call_ufunc", "kind_of", "result", "store", "stored", "supported"]
+__all__ = [
+    "Lens",
+    "ArrayValue",
+    "call_ufunc",
+    "kind_of",
+    "result",
+    "store",
+    "stored",
+    "supported",
+    "under",
+]

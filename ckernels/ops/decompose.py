@@ -56,13 +56,14 @@ def _lapack(fn):
     """fn on arrays in a dtype LAPACK has; the results in the dtype of the first operand."""
 
     def run(attrs, *arrays):
-        result = fn(*[a.astype(dtypes.computed(a.dtype.name), copy=False) for a in arrays])
-        several = isinstance(result, tuple)
-        typed = tuple(
-            np.asarray(r).astype(arrays[0].dtype, copy=False)
-            for r in (result if several else (result,))
-        )
-        return typed if several else typed[0]
+        kind = arrays[0].dtype
+        if all(a.dtype.char in "fdFD" for a in arrays):
+            result = fn(*arrays)
+        else:
+            result = fn(*[a.astype(dtypes.computed(a.dtype.name), copy=False) for a in arrays])
+        if isinstance(result, tuple):
+            return tuple(np.asarray(r, kind) for r in result)
+        return np.asarray(result, kind)
 
     return run
 

@@ -421,6 +421,8 @@ register_rules(
         "cholesky": later("triangles", "cholesky"),
         "lu": later("triangles", "lu"),
         "solve_triangular": later("triangles", "solve_triangular"),
+        "solve": later("triangles", "solve"),
+        "inverse": later("triangles", "inverse"),
         "ctc": later("ctc", "ctc"),
         "ctc_collapse": later("ctc", "collapse"),
         "ctc_beam": later("ctc", "beam"),

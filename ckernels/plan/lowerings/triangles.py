@@ -1,4 +1,5 @@
-"""Launches on triangular matrices: Cholesky and LU factors, substitution. A unit is one matrix.
+"""Launches on small matrices: Cholesky and LU factors, substitution, whole systems of equations.
+A unit is one matrix.
 
 Small matrices are what counts: calling LAPACK through NumPy takes 5 to 20 us before the first
 number. Rows of four and strips of two vectors stay in registers, a single column is a vector;
@@ -15,6 +16,7 @@ from ...schedule.cost import work
 from .movement import spread
 
 MOST = 512  # rows
+MOST_WHOLE = 32  # rows of a system that is solved in one go, without blocks
 TYPES = {"float32": ("float", "f", "4"), "float64": ("double", "", "8")}
 RAISE = "return CK_EVALUE;"  # the oracle says which error it is
 NANS = 'for (int64_t c = 0; c < {count}; c++) {to}[c] = __builtin_nan("");'
@@ -117,6 +119,66 @@ def solve_triangular(plan, node):
     took = work(NS_SOLVED, product(target.shape), n) + work(NS_SYSTEM, product(batch + (n,)))
     units = product(batch)
     add(plan, node, form, fields, dims, [over, right], made, took, target, units)
+    return True
+
+
+def solve(plan, node):
+    """Elimination with rows exchanged, beside a copy of the right side."""
+    a, b = node.inputs
+    width = 1 if node.attrs["vector"] else 2  # axes of a right side
+    if b.shape[-width] != a.shape[-1]:
+        return False
+    return whole(plan, node, a, b, width)
+
+
+def inverse(plan, node):
+    """Elimination beside the identity matrix."""
+    return whole(plan, node, node.inputs[0], None, 2)
+
+
+def whole(plan, node, a, b, width):
+    """A launch on each system; b: None for the identity matrix."""
+    n = a.shape[-1]
+    if a.dtype not in TYPES or n > MOST_WHOLE:
+        return False
+    target, made = result(plan, node)
+    if not product(target.shape):
+        return True
+    batch = target.shape[:-width]
+    over = spread(plan.layout(a), batch + a.shape[-2:])
+    m = 1 if width == 1 else target.shape[-1]
+    dims = Dims()
+    for number in (n, m, *over.strides[-2:]):
+        dims.put(number)
+    ins, lead = [over], len(batch)
+    if b is None:
+        begin = ["for (int64_t c = 0; c < n * n; c++) x[c] = c / n == c % n;"]
+        lines, rows = unravel("row", batch, dims)
+    else:
+        side = spread(plan.layout(b), batch + b.shape[-width:])
+        ins.append(side)
+        along, across = dims.put(side.strides[-width]), dims.put(side.strides[-1])
+        lines, rows = unravel("row", batch, dims)
+        place = moved(rows, side.strides[:lead], dims)
+        begin = [
+            f"const {TYPES[a.dtype][0]} *const side = b + {place};",
+            "for (int64_t r = 0; r < n; r++)",
+            f"    for (int64_t c = 0; c < m; c++) x[r * m + c] = side[r * {along} + c * {across}];",
+        ]
+    fields = {
+        "note": "systems of equations: one of them per unit of the range",
+        "type": TYPES[a.dtype][0],
+        "most": str(MOST_WHOLE),
+        "second": str(len(ins) - 1),
+        "last": str(len(ins)),
+        "a_row": moved(rows, over.strides[:lead], dims),
+        "sizes": block(dims.lines, 1),
+        "unravel": block(lines, 2),
+        "begin": block(begin, 2),
+    }
+    took = work(NS_SOLVED, product(target.shape) + product(a.shape), n)
+    took += work(NS_SYSTEM, product(batch + (n,)))
+    add(plan, node, "system", fields, dims, ins, made, took, target, product(batch))
     return True
 
 

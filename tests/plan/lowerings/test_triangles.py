@@ -1,4 +1,4 @@
-"""Cholesky factors and triangular systems in C, against NumPy and SciPy."""
+"""Factors, triangular systems and small whole ones in C, against NumPy and SciPy."""
 
 import itertools
 
@@ -12,7 +12,7 @@ from ckernels.api.tensor import Tensor
 from ckernels.base.errors import LinearAlgebraError
 from ckernels.graph.node import make
 from ckernels.plan.instructions import PYCALL
-from ckernels.plan.lowerings.triangles import MOST
+from ckernels.plan.lowerings.triangles import MOST, MOST_WHOLE
 
 RNG = np.random.default_rng(2)
 
@@ -172,3 +172,45 @@ def test_a_factor_of_nan_is_nan_in_all_modes(dtype):
         for f in modes:
             with pytest.raises(LinearAlgebraError):
                 f(np.array(wrong))
+
+
+@pytest.mark.parametrize("dtype, rtol", [("float64", 1e-9), ("float32", 2e-2)])
+def test_small_systems_and_inverses_are_solved_in_c(dtype, rtol):
+    """Of matrices as they are and transposed, of batches, for matrices and vectors."""
+    a, b, v = (place(*[None] * rank, dtype=dtype).node for rank in (2, 2, 1))
+    s = place(None, None, None, dtype=dtype).node
+    turned = ops.swapaxes(s, 1, 2)
+    outs = [ops.inverse(a), ops.inverse(turned), ops.solve(a, b), ops.solve(a, v),
+            ops.solve(s, turned), ops.solve(s, b), ops.solve(turned, v)]  # fmt: skip
+    f = K.function([Tensor(x) for x in (a, b, v, s)], [Tensor(x) for x in outs])
+    for n in (1, 2, 3, 9, MOST_WHOLE):
+        m, right = RNG.normal(size=(n, n)).astype(dtype), RNG.normal(size=(n, 4)).astype(dtype)
+        one, batch = RNG.normal(size=n).astype(dtype), RNG.normal(size=(3, n, n)).astype(dtype)
+        other = batch.swapaxes(1, 2)
+        want = [np.linalg.inv(m), np.linalg.inv(other), np.linalg.solve(m, right),
+                np.linalg.solve(m, one), np.linalg.solve(batch, other),
+                np.linalg.solve(batch, right), (np.linalg.inv(other) @ one)]  # fmt: skip
+        for x, y in zip(f(m, right, one, batch), want, strict=True):
+            assert x.shape == y.shape and x.dtype == y.dtype
+            np.testing.assert_allclose(x, y, rtol=rtol, atol=rtol * np.abs(y).max())
+    assert native(f)
+    n = MOST_WHOLE + 1
+    large = [RNG.normal(size=k).astype(dtype) for k in ((n, n), (n, 2), n, (2, n, n))]
+    np.testing.assert_array_equal(f(*large)[0], np.linalg.inv(large[0]))  # LAPACK's
+    assert [x.shape for x in f(*[np.zeros((0,) * x.ndim, dtype) for x in large])][:4] == [
+        (0, 0), (0, 0, 0), (0, 0), (0,)]  # fmt: skip
+
+
+@pytest.mark.parametrize("a", [np.ones((3, 3)), np.zeros((2, 2)), [[1, 2], [2, 4]]])
+def test_a_singular_system_is_an_error_and_nan_is_none(a):
+    x, b = place(None, None), place(None)
+    inverse = K.function([x], Tensor(ops.inverse(x.node)))
+    solve = K.function([x, b], Tensor(ops.solve(x.node, b.node)))
+    a = np.asarray(a)
+    with pytest.raises(LinearAlgebraError, match="Singular matrix"):
+        inverse(a)
+    with pytest.raises(LinearAlgebraError, match="Singular matrix"):
+        solve(a, np.ones(len(a)))
+    assert np.isnan(inverse(np.full((2, 2), np.nan))).all()
+    exchanged = inverse(np.array([[0, 2], [4, 0]]))
+    np.testing.assert_array_equal(exchanged, [[0, 0.25], [0.5, 0]])

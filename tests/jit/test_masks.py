@@ -1,0 +1,117 @@
+"""Parts under masks, `x[m]`: what is computed of the whole array shows what NumPy's part shows."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import ckernels as ck
+
+from .beside import check
+
+RNG = np.random.default_rng(2)
+X, W = RNG.normal(size=(12, 3)), RNG.random(12)
+LABEL = np.arange(12) % 3
+REDUCTIONS = ["sum", "mean", "std", "var", "prod", "any", "all", "max", "min"]
+
+
+@pytest.mark.parametrize("over", ["rows", "elements"])
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1", "bool", "c16"])
+def test_reductions_of_what_a_mask_shows(name, over, dtype):
+    def reduced(x, label):
+        part = x[label == 1] if over == "rows" else x[(label == 1)[:, None] & (x != 0)]
+        method = getattr(part, name)
+        rows = method(1) if over == "rows" else None
+        return method(), method(0), method(axis=-1), rows, np.count_nonzero(part)
+
+    x = np.abs(X * 3).astype(dtype) if dtype == "u1" else (X * 3).astype(dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        check(reduced, x, LABEL, traced=None)
+        if name not in ("max", "min"):
+            check(reduced, x, LABEL * 0, traced=None)  # which shows nothing
+
+
+def options(x, label, w):
+    m = label == 0
+    kept = x[m].sum(axis=0, keepdims=True), x[m].mean(axis=0, dtype="f4")
+    return kept, x[m].std(axis=0, ddof=1), x[m].var(ddof=2), np.sum(x[m], 0, None)
+
+
+def centred(x, label, w):
+    part = x[label == 1] - x[label == 1].mean(axis=0)
+    return part, (part**2).sum(axis=1), part.sum(), np.sqrt(np.abs(part)).max(axis=0)
+
+
+def beside_rows(x, label, w):
+    m = label == 2
+    return x[m] * w[m][:, None], (x[m].T * w[m]).sum(axis=1), x[m] @ x[m].T, w[m] + w[m]
+
+
+def beside_others(x, label, w):
+    m = label == 0
+    return x[m] + np.arange(3), x[m] + np.ones((1, 3)), x[m] + np.ones((4, 3)), x[m] > 0.5
+
+
+def stored(x, label, w):
+    m = label == 1
+    x[m] = x[m] * 2 + 1
+    x[m] += 1
+    w[m] *= 2
+    part = x[m]
+    part[0] = 7
+    return x.sum(), part, part[:, 1], part.T, len(part), part.shape, part.size
+
+
+def stored_thin(x, label, w):
+    m = label == 1
+    x[m] = x[:, :1][m]
+
+
+def kept_from_stores(x, label, w):
+    part = np.abs(x[label == 0])
+    x[:] = 0
+    return part.sum(axis=0), part.mean(axis=1), part
+
+
+def of_planes(x, label, w):
+    y, m = x.reshape(2, 6, 3), (label == 1).reshape(2, 6)
+    return y[m], y[m].mean(axis=0), y[m].sum(), (y[m] * 2).max(axis=0), y[m].shape
+
+
+def means_of_groups(x, label, w):
+    out, sizes = np.zeros((5, 3)), np.zeros(5)
+    for k in range(5):
+        members = x[label == k]
+        sizes[k] = members.shape[0] + members.size
+        if len(members):
+            out[k] = members.mean(axis=0)
+    return out, sizes
+
+
+PROGRAMS = [options, centred, beside_rows, beside_others, stored, stored_thin, kept_from_stores,
+            of_planes, means_of_groups]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
+def test_programs_of_parts_under_masks(function, dtype):
+    x = (X * 9).round().astype(dtype)  # whose sums are exact
+    check(function, x, LABEL, (W * 9).astype(dtype), traced=None)
+
+
+def test_a_part_that_numpy_refuses_is_refused():
+    def wide(x, y):
+        m = x[:, 0] > 0
+        x[m] = y[m] + 0
+
+    x, y = X[:, :1].copy(), X.copy()
+    check(stored_thin, X.copy(), LABEL, W)
+    for function in (wide, ck.jit(wide)):
+        with pytest.raises(ValueError, match="shape mismatch|broadcast"):
+            function(x.copy(), y)
+
+
+def test_a_loop_over_groups_is_compiled():
+    check(means_of_groups, X, LABEL, W)
