@@ -24,7 +24,7 @@ from .maybe import MaybeNumber
 from .number import PythonNumber
 from .program import TracedNames
 from .trace import LARGE, SMALL, Asked, Pinned, TooDeep, Trace, placeholder
-from .trees import flatten, put_together
+from .trees import LEAF, flatten, put_together
 from .turns import roots_of
 
 LEAVES = (np.ndarray, np.generic, int, float, complex)
@@ -298,7 +298,7 @@ class Traced:
         self.nodes, self.places = [], {}
         self.guarded = bool(trace.guards)
         if trace.guards:
-            whole = trace.guards[0]
+            whole = ops.cast(trace.guards[0], "bool")
             for g in trace.guards[1:]:
                 whole = ops.logical_and(whole, g)
             self.nodes.append(whole)
@@ -324,9 +324,25 @@ class Traced:
             self.compiled, self.used = compile_nodes(tree, self.nodes)
         else:
             self.compiled, self.used = None, ()
-        single = self.described == "leaf" and not self.mutated and not self.guarded
-        self.simple = single and self.nodes and self.makers[0][0] in ("array", "scalar")
-        self.scalar = single and self.nodes and self.makers[0][0] == "scalar"
+        kinds = [how for how, *_ in self.makers]
+        single = self.described == LEAF and not self.guarded
+        self.simple = bool(self.nodes) and not self.mutated and self.fresh(kinds)
+        self.single = self.simple and single
+        self.scalar = self.single and kinds == ["scalar"]
+
+    def fresh(self, kinds):
+        """Whether the results are arrays of their own and scalars, alone or in one tuple."""
+        owners = [(place, owner) for how, place, owner in self.makers if how == "array"]
+        alone = all(len({*parts}) == len(owners) for parts in zip(*owners))
+        flat = self.described in (LEAF, (tuple, (LEAF,) * len(kinds)))
+        return flat and alone and {"array", "scalar"}.issuperset(kinds)
+
+    def results(self):
+        """The results as the runtime's Dispatch takes them."""
+        if self.single:
+            return self.scalar
+        parts = [(place, how == "scalar") for how, place, _ in self.makers]
+        return (self.guarded, self.described != LEAF, *parts)
 
     def refused(self):
         """What the compiler said of kernels in whose place NumPy runs, or None."""
@@ -393,7 +409,7 @@ class Traced:
 
     def __call__(self, leaves):
         """(whether the trace holds, the result)."""
-        if self.simple:
+        if self.single:
             found = self.compiled(*[leaves[i] for i in self.used])[0]
             return True, found[()] if self.scalar else found
         if self.mutated and not self.writable(leaves):

@@ -132,7 +132,7 @@ class Jitted(Dispatch):
                for x, k in zip(leaves, kinds)):  # fmt: skip
             return
         self.remember(traced.compiled, tuple(kinds), tuple(traced.used), tuple(program.fixed),
-                      tuple(program.free), SMALL, traced.scalar)  # fmt: skip
+                      tuple(program.free), SMALL, traced.results())  # fmt: skip
 
     def around(self, args, kwargs):
         """The trace in the middle of which this call is, by the values it is given; or None."""

@@ -265,7 +265,7 @@ class OracleCall:
 
 
 def _first():
-    from ..ops.reference import apply_oracle
+    from ..ops.reference import apply_oracle  # start-up
 
     OracleCall.apply = staticmethod(apply_oracle)
     return apply_oracle

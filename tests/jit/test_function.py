@@ -14,10 +14,11 @@ import pytest
 
 import ckernels as ck
 from ckernels.base.errors import CKernelsWarning, CompileError, NotSupported
+from ckernels.jit.function import Jitted
 from ckernels.jit.namespace import FILLING, PLACES, RANGES, Namespace
 from ckernels.plan import pipeline
 
-from .beside import check, same
+from .beside import check, flat, same
 
 A = np.random.default_rng(0).normal(size=(12, 10))
 V = np.random.default_rng(1).normal(size=12)
@@ -817,3 +818,42 @@ def test_a_function_that_stores_has_no_c_function():
 
     with pytest.raises(NotSupported, match="stores"):
         ck.jit(double).address("double (int, double *, void *)", np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "function, direct",
+    [
+        (lambda x: (x + 1, x.sum(), x[:2] * 2), True),
+        (lambda x: (x.max(), np.sort(x)), True),
+        (lambda x: (x[x > 0].max(), 1.0 * x), True),  # it holds where a part is positive
+        (lambda x: x[x > 0].min(), True),
+        (lambda x: [x + 1, x.sum()], False),
+        (lambda x: (x, x + 1), False),
+        (lambda x: ((y := x + 1), y), False),
+        (lambda x: ((y := x + 1), y[1:]), False),
+        (lambda x: (x + 1, (x + 2,)), False),
+        (lambda x: (x + 1, 3), False),
+    ],
+)
+def test_results_that_calls_in_c_put_together(function, direct, monkeypatch):
+    jitted, x = ck.jit(function), np.linspace(-1, 2, 12)
+    calls = []
+    called = Jitted.called
+    monkeypatch.setattr(Jitted, "called", lambda *a, **k: calls.append(1) or called(*a, **k))
+    for _ in range(4):
+        want, got = function(x), jitted(x)
+        for a, b in zip(flat([want]), flat([got]), strict=True):
+            same(a, b)
+        assert type(want) is type(got)
+        if isinstance(want, tuple) and len(want) == 2 and want[0] is want[1]:
+            assert got[0] is got[1]
+    assert (len(calls) == 1) == direct
+
+
+def test_what_a_call_in_c_finds_not_to_hold_is_numpys():
+    jitted = ck.jit(lambda x: (x[x > 0].max(), 1.0 * x))
+    x = np.linspace(-1, 2, 12)
+    for _ in range(2):
+        jitted(x)
+        with pytest.raises(ValueError, match="zero-size"):
+            jitted(-x - 3)

@@ -17,6 +17,8 @@ typedef struct {                 /* what a leaf must be: an array, or exactly of
 
 typedef struct { PyObject *holder, *name, *value; } reading;     /* holder: a dict, or an object */
 
+typedef struct { Py_ssize_t place; int scalar; } part;     /* a result: its number in the list */
+
 typedef struct {                 /* a trace; held by the Dispatch and by calls that are under way */
     Py_ssize_t held, n_args, n_leaves, n_used, n_fixed, n_free;
     PyObject *compiled, *kept;   /* kept: the tuple whose objects are borrowed here */
@@ -24,7 +26,9 @@ typedef struct {                 /* a trace; held by the Dispatch and by calls t
     Py_ssize_t *used;            /* numbers of the leaves that the compiled function takes */
     reading *fixed, *free;
     npy_intp small;
-    int scalar;                  /* a result of no dimensions is a NumPy scalar */
+    Py_ssize_t n_parts;
+    part *parts;                 /* of the result; of no dimensions is a NumPy scalar if it says so */
+    int guarded, several;        /* the first array says whether the trace holds; a tuple of parts */
 } trace;
 
 typedef struct {
@@ -40,6 +44,7 @@ static void trace_drop(trace *t)
     Py_XDECREF(t->kept);
     free(t->leaves);
     free(t->used);
+    free(t->parts);
     free(t->fixed);
     free(t->free);
     free(t);
@@ -99,6 +104,33 @@ static PyObject *as_array(PyObject *x)
     return a;
 }
 
+/* A part of the result; NULL with an error. */
+static PyObject *part_of(const part *p, PyObject *found)
+{
+    PyObject *x = PyList_GetItem(found, p->place);
+    Py_XINCREF(x);
+    return x && p->scalar ? PyArray_Return((PyArrayObject *)x) : x;
+}
+
+/* The result, from the list of arrays that the function gave; NULL without an error where the trace
+   does not hold for this call. */
+static PyObject *put_together(const trace *t, PyObject *found)
+{
+    if (t->guarded && !*(npy_bool *)PyArray_DATA((PyArrayObject *)PyList_GET_ITEM(found, 0)))
+        return NULL;
+    if (!t->several)
+        return part_of(t->parts, found);
+    PyObject *result = PyTuple_New(t->n_parts);
+    for (Py_ssize_t i = 0; result && i < t->n_parts; i++) {
+        PyObject *x = part_of(t->parts + i, found);
+        if (x)
+            PyTuple_SET_ITEM(result, i, x);
+        else
+            Py_CLEAR(result);
+    }
+    return result;
+}
+
 /* The result of the remembered trace, or NULL: without an error, where the call does not fit. */
 static PyObject *call_last(trace *t, PyObject *args)
 {
@@ -118,10 +150,8 @@ static PyObject *call_last(trace *t, PyObject *args)
     while (n)
         Py_DECREF(used[--n]);
     if (found) {
-        result = Py_NewRef(PyList_GET_ITEM(found, 0));
+        result = put_together(t, found);
         Py_DECREF(found);
-        if (t->scalar && result)
-            result = PyArray_Return((PyArrayObject *)result);
     }
     return result;
 }
@@ -180,14 +210,39 @@ static int parse_readings(PyObject *tuple, reading *out, int valued)
     return 0;
 }
 
+/* True or False: one result, and whether it is a scalar; else (guarded, several, (place, scalar)...) */
+static int parse_results(PyObject *results, trace *t)
+{
+    int tuple = PyTuple_Check(results);
+    t->n_parts = tuple ? PyTuple_GET_SIZE(results) - 2 : 1;
+    t->parts = calloc(t->n_parts > 0 ? t->n_parts : 1, sizeof *t->parts);
+    if (!t->parts || t->n_parts < 0)
+        return -1;
+    if (!tuple) {
+        t->parts->scalar = PyObject_IsTrue(results);
+        return t->parts->scalar;
+    }
+    t->guarded = PyObject_IsTrue(PyTuple_GET_ITEM(results, 0));
+    t->several = PyObject_IsTrue(PyTuple_GET_ITEM(results, 1));
+    for (Py_ssize_t i = 0; i < t->n_parts; i++) {
+        PyObject *one = PyTuple_GET_ITEM(results, i + 2);
+        if (!PyTuple_Check(one)) {
+            PyErr_SetString(PyExc_TypeError, "remember: a result is (place, whether a scalar)");
+            return -1;
+        }
+        if (!PyArg_ParseTuple(one, "np", &t->parts[i].place, &t->parts[i].scalar))
+            return -1;
+    }
+    return t->n_parts || t->several ? 0 : -1;
+}
+
 static trace *parse(PyObject *args)
 {
-    PyObject *compiled, *leaves, *used, *fixed, *free_names;
+    PyObject *compiled, *leaves, *used, *fixed, *free_names, *results;
     Py_ssize_t small;
-    int scalar;
-    if (!PyArg_ParseTuple(args, "O!O!O!O!O!np", ck_function_type, &compiled, &PyTuple_Type, &leaves,
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O!nO", ck_function_type, &compiled, &PyTuple_Type, &leaves,
                           &PyTuple_Type, &used, &PyTuple_Type, &fixed, &PyTuple_Type, &free_names,
-                          &small, &scalar))
+                          &small, &results))
         return NULL;
     trace *t = calloc(1, sizeof *t);
     if (!t)
@@ -196,7 +251,6 @@ static trace *parse(PyObject *args)
     t->compiled = Py_NewRef(compiled);
     t->kept = Py_NewRef(args);
     t->small = small;
-    t->scalar = scalar;
     t->n_leaves = PyTuple_GET_SIZE(leaves);
     t->n_used = PyTuple_GET_SIZE(used);
     t->n_fixed = PyTuple_GET_SIZE(fixed);
@@ -206,7 +260,7 @@ static trace *parse(PyObject *args)
     t->used = calloc(t->n_used + 1, sizeof *t->used);
     t->fixed = calloc(t->n_fixed + 1, sizeof *t->fixed);
     t->free = calloc(t->n_free + 1, sizeof *t->free);
-    int bad = !t->leaves || !t->used || !t->fixed || !t->free || t->n_leaves > CK_MAXDIMS
+    int bad = parse_results(results, t) < 0 || !t->leaves || !t->used || !t->fixed || !t->free || t->n_leaves > CK_MAXDIMS
               || t->n_used > CK_MAXDIMS || t->n_args < 0;
     for (Py_ssize_t i = 0; !bad && i < t->n_leaves; i++)
         bad = parse_leaf(PyTuple_GET_ITEM(leaves, i), t->leaves + i) < 0;
@@ -271,10 +325,12 @@ static void dispatch_dealloc(PyObject *self)
 
 static PyMethodDef methods[] = {
     {"remember", dispatch_remember, METH_VARARGS,
-     "remember(function, leaves, used, fixed, free, small, scalar): calls whose arguments are such\n"
+     "remember(function, leaves, used, fixed, free, small, results): calls whose arguments are such\n"
      "leaves go to the compiled function. leaves: of each argument, then of each name in `free`, its\n"
      "type or (dtype, shape with -1 for sizes above `small`, whether it is C-contiguous); used:\n"
-     "numbers of those that the function takes; fixed: (holder, name, object) that must hold."},
+     "numbers of those that the function takes; fixed: (holder, name, object) that must hold;\n"
+     "results: whether the one result is a scalar, or (whether the first array says if the trace\n"
+     "holds, whether the result is a tuple, (number of an array, whether a scalar), ...)."},
     {"forget", dispatch_forget, METH_NOARGS, "forget(): all calls go to `called` again."},
     {NULL, NULL, 0, NULL},
 };

@@ -132,3 +132,31 @@ def test_threads_may_forget_while_others_call(kernels):
     threads += [threading.Thread(target=lambda: [d(x) for _ in range(200)]) for _ in range(2)]
     [t.start() for t in threads], [t.join() for t in threads]
     assert d(x)[0] == 1
+
+
+def test_results_of_several_parts_and_scalars(kernels):
+    d, x = Called(), np.arange(5.0)
+    function = add1(runtime, kernels, single=False)  # one array, as any of several parts
+
+    def remember(*results):
+        d.remember(function, ((FLOAT, (5,), True),), (0,), (), (), 8, *results)
+        return d(x)
+
+    both = remember((False, True, (0, False), (0, True)))
+    assert type(both) is tuple and [r.tolist() for r in both] == [(x + 1).tolist()] * 2
+    assert remember((False, True)) == () and not d.calls
+    assert remember((False, False, (0, False))).tolist() == (x + 1).tolist()
+    with pytest.raises(TypeError, match="a result is"):
+        remember((False, True, 0))
+    with pytest.raises(ValueError):
+        remember((False, False))
+    assert remember((False, True, (1, False))) == "called"  # there is no such array
+
+
+def test_a_trace_that_does_not_hold_is_called(kernels):
+    d = Called()
+    function = add1(runtime, kernels, single=False)
+    d.remember(function, ((FLOAT, (5,), True),), (0,), (), (), 8, (True, True, (0, False)))
+    almost = np.nextafter(0, -1, dtype="f8")  # + 1 is 1.0, of whose bytes the first is 0
+    assert d(np.full(5, almost)) == "called"
+    assert type(d(np.full(5, np.spacing(1.0)))) is tuple
