@@ -169,6 +169,16 @@ class Namespace:
     def __setattr__(self, name, value):
         raise NotSupported(f"np.{name} is assigned in a traced function")
 
+    @staticmethod
+    def isscalar(element):
+        if isinstance(element, ArrayValue):
+            return element.scalar
+        return isinstance(element, PythonNumber) or np.isscalar(element)
+
+    @staticmethod
+    def ndim(a):
+        return 0 if isinstance(a, PythonNumber) else np.ndim(a)
+
     def _array(self, object, dtype=None, *, copy=True, order="K", ndmin=0, **options):
         value = self._trace.array(object, dtype)
         if options or ndmin > value.ndim:

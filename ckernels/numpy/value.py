@@ -423,7 +423,8 @@ def _masked(owner, args):
     masks = {mask for _, mask in parts}
     others = [a for a in args if not (isinstance(a, ArrayValue) and a.masked is not None)]
     if len(masks) == 1 and len({whole.ndim for whole, _ in parts}) == 1 and all(
-        np.ndim(a) <= parts[0][0].ndim - parts[0][1].ndim for a in others
+        isinstance(a, owner.numbers) or np.ndim(a) <= parts[0][0].ndim - parts[0][1].ndim
+        for a in others
     ):  # fmt: skip
         operands = [a.masked[0] if isinstance(a, ArrayValue) and a.masked is not None
                     else owner.operand(a) for a in args]  # fmt: skip

@@ -857,3 +857,14 @@ def test_what_a_call_in_c_finds_not_to_hold_is_numpys():
         jitted(x)
         with pytest.raises(ValueError, match="zero-size"):
             jitted(-x - 3)
+
+
+def test_what_is_a_scalar():
+    def asked(x, s, n):
+        found = [np.isscalar(v) for v in (s, n, x, x[0], x.sum(), x.mean(axis=0), len(x), 2, "a")]
+        return x * s, [*found, np.isscalar(s * n), np.ndim(s), np.ndim(n), np.ndim(x)]
+
+    for x in (np.arange(3.0), np.arange(20.0)):
+        check(asked, x, 2.0, 3)
+        check(asked, x, np.float64(2), np.int8(3))
+        check(asked, x, np.array(2.0), np.array(3))

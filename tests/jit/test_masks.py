@@ -90,8 +90,24 @@ def means_of_groups(x, label, w):
     return out, sizes
 
 
-PROGRAMS = [options, centred, beside_rows, beside_others, stored, stored_thin, kept_from_stores,
-            of_planes, means_of_groups]  # fmt: skip
+def scaled(x, label, w, factor=2, shift=0.5):
+    m = label == 1
+    x[m] = factor * x[m] + 1
+    return shift + x[m].mean(axis=0), x[x > 1] * shift, (w[w > 4] / factor).sum()
+
+
+PROGRAMS = [
+    scaled,
+    options,
+    centred,
+    beside_rows,
+    beside_others,
+    stored,
+    stored_thin,
+    kept_from_stores,
+    of_planes,
+    means_of_groups,
+]
 
 
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
@@ -113,5 +129,10 @@ def test_a_part_that_numpy_refuses_is_refused():
             function(x.copy(), y)
 
 
-def test_a_loop_over_groups_is_compiled():
-    check(means_of_groups, X, LABEL, W)
+@pytest.mark.parametrize("function", [means_of_groups, centred, stored_thin])
+def test_what_is_compiled(function):
+    check(function, X, LABEL, W)
+
+
+def test_parts_beside_arguments_that_are_python_numbers_are_compiled():
+    check(scaled, X, LABEL, W * 9, 3, 0.25)
