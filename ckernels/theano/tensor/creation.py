@@ -15,7 +15,7 @@ from .shaping import as_shape
 
 __all__ = ["Alloc", "AllocEmpty", "alloc", "zeros", "ones", "zeros_like", "ones_like", "eye", "Eye",
            "identity_like", "arange", "ARange", "tri", "tril", "triu", "Tri", "diag", "diagonal",
-           "ExtractDiag", "AllocDiag", "extract_diag", "alloc_diag", "mgrid", "ogrid", "nan_to_num",
+           "ExtractDiag", "AllocDiag", "extract_diag", "alloc_diag", "mgrid", "ogrid",
            "full", "full_like", "identity_matrix"]  # fmt: skip
 
 
@@ -372,11 +372,3 @@ def diag(v, k=0):
     if v.ndim >= 2:
         return diagonal(v, offset=k)
     raise ArgumentError("Number of dimensions of `v` must be greater than 0.")
-
-
-def nan_to_num(x):
-    """NaN as 0."""
-    from .elementwise import isnan, switch
-
-    x = as_tensor_variable(x)
-    return switch(isnan(x), 0, x)

@@ -141,7 +141,6 @@ CASES = {  # name: (of variables, of arrays, the arrays)
     "diag of a matrix": (T.diag, np.diag, [M]),
     "diag above": (lambda x: T.diag(x, 2), lambda x: np.diag(x, 2), [M]),
     "diagonal": (lambda x: T.diagonal(x, 1, 1, 2), lambda x: np.diagonal(x, 1, 1, 2), [CUBE]),
-    "nan_to_num": (T.basic.nan_to_num, np.nan_to_num, [np.array([np.nan, 1.0, -np.nan, 2.0])]),
     "mgrid": (lambda n: T.stack(T.mgrid[0:3, 1:7:2]),
               lambda n: np.mgrid[0:3, 1:7:2], [np.int64(0)]),
     "ogrid": (lambda n: T.ogrid[0:3, 1:4][1], lambda n: np.ogrid[0:3, 1:4][1], [np.int64(0)]),
