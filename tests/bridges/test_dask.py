@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 import types
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -20,6 +21,7 @@ import pytest
 pytest.importorskip("distributed", reason="needs Dask: pip install ckernels[dask]")
 import dask  # noqa: E402
 import dask.array as da  # noqa: E402
+import distributed  # noqa: E402
 from distributed import Client, LocalCluster, get_worker  # noqa: E402
 
 import ckernels as K  # noqa: E402
@@ -250,6 +252,108 @@ def test_a_worker_that_dask_gives_up_is_started_again_and_costs_no_bit(client):
         assert trainer.run(Slow(source, 0.05), 20) == expected
         assert trainer.lost >= 1 and len(trainer.addresses) == 2
         assert equal(trainer.fetch(), state)
+
+
+@contextlib.contextmanager
+def a_cluster(count, **options):
+    """Workers of their own, which a test may kill; a loaded machine takes minutes to start one."""
+    options = {"wait": 600, **options}
+    with (
+        LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster, set_as_default=False) as other,
+        ckernels.dask.Trainer(mlp(), other, **options) as trainer,
+    ):
+        yield other, trainer
+
+
+def test_a_worker_that_dies_before_its_state_is_fetched(client):
+    source = ckernels.dask.Batches(X, Y, batch=64, seed=1)
+    with ckernels.dask.Trainer(mlp(), client) as quiet:
+        expected, state = quiet.run(source, 6), quiet.fetch()
+    with a_cluster(2) as (other, trainer):
+        assert trainer.run(source, 6) == expected
+        os.kill(other.run(os.getpid)[trainer.addresses[0]], signal.SIGKILL)
+        assert equal(trainer.fetch(), state)
+        for pid in other.run(os.getpid).values():
+            os.kill(pid, signal.SIGKILL)
+        with pytest.warns(CKernelsWarning, match="all workers died: .* from step 0"):
+            assert equal(trainer.fetch(), mlp_state())
+            assert trainer.run(source, 6) == expected and equal(trainer.fetch(), state)
+
+
+def mlp_state():
+    return [
+        np.asarray(v) for v in ckernels.bridges.replica.Replica(mlp(), True, None, None).state()
+    ]
+
+
+def test_the_worker_that_gives_its_state_dies_as_well(monkeypatch):
+    """Of three workers one dies, and then the one whose state its replacement was to get."""
+    monkeypatch.setattr(distributed.client, "_global_clients", {})  # no client is the default
+    source = ckernels.dask.Batches(X, Y, batch=96, seed=1)
+    with a_cluster(3) as (other, quiet):
+        expected, state = quiet.run(source, 12), quiet.fetch()
+    with a_cluster(3) as (other, trainer):
+        pids, givers = other.run(os.getpid), []
+        state_of = trainer.state_of
+
+        def dying(address):
+            if not givers:
+                givers.append(address)
+                os.kill(pids[address], signal.SIGKILL)
+                while address in other.nthreads():
+                    time.sleep(0.01)
+            return state_of(address)
+
+        monkeypatch.setattr(trainer, "state_of", dying)
+        threading.Timer(0.3, os.kill, (pids[trainer.addresses[1]], signal.SIGKILL)).start()
+        assert trainer.run(Slow(source, 0.05), 12) == expected
+        assert givers and trainer.lost == 2 and len(trainer.addresses) == 3
+        assert equal(trainer.fetch(), state)
+
+
+class Killing:
+    """A source that kills its worker in the middle of a step, at each of some steps once."""
+
+    def __init__(self, source, folder, deaths):
+        self.source, self.folder, self.deaths = source, folder, deaths
+
+    def __call__(self, step, rank, size):
+        found = self.source(step, rank, size)
+        if self.deaths.get(step) == rank:
+            with contextlib.suppress(FileExistsError):
+                (self.folder / str(step)).touch(exist_ok=False)
+                seconds = 0.02 * (step % 3)  # in the source, in the step, while sums are traded
+                threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGKILL)).start()
+        return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("patience", ["0s", "15s"])
+def test_many_deaths_under_load_cost_no_bit_that_no_warning_names(tmp_path, patience):
+    """What Dask allows a worker to be lost for decides nothing; other processes take the cores."""
+    source, deaths = ckernels.dask.Batches(X, Y, batch=96, seed=1), {3: 1, 7: 0, 8: 2, 16: 1}
+    with a_cluster(3) as (_, quiet):
+        expected, state = quiet.run(source, 30), quiet.fetch()
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    try:
+        with (
+            dask.config.set({"distributed.deploy.lost-worker-timeout": patience}),
+            a_cluster(3) as (_, trainer),
+            warnings.catch_warnings(record=True) as said,
+        ):
+            warnings.simplefilter("always")
+            found = trainer.run(Killing(source, tmp_path, deaths), 30)
+            assert len(list(tmp_path.iterdir())) == len(deaths) and trainer.lost >= len(deaths)
+            if any("last bits" in str(w.message) for w in said):
+                np.testing.assert_allclose(found, expected, rtol=1e-4)
+            else:
+                assert found == expected and equal(trainer.fetch(), state)
+                assert len(trainer.addresses) == 3
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
 
 
 def other_sizes(sizes):

@@ -297,9 +297,11 @@ def run(name, generation, addresses, rank, timeout, shared, count, source, array
 
 
 def state(name):
-    """(step, arrays) of the replica here; None where there is none."""
+    """(step, arrays) of the replica here."""
     member = _members.get(name)
-    return None if member is None else (member.replica.step, member.replica.state())
+    if member is None:
+        raise Lost("the worker was started again")
+    return member.replica.step, member.replica.state()
 
 
 def reached(name):

@@ -165,11 +165,11 @@ class DaskTrainer:
             )
         return self.ask(jobs)
 
-    def ask(self, jobs):
+    def ask(self, jobs, giver=None):
         """Have workers do {address: (function, arguments)}: ({address: result}, error or None).
 
-        Workers that die on the way are left out; then, and after an error, the others are told to
-        stop.
+        Workers that die on the way are left out, as are all if `giver` dies, the worker whose state
+        the jobs take; then, and after an error, the others are told to stop.
         """
         title = self.replica.spec.name or "step"
         futures = {
@@ -181,12 +181,13 @@ class DaskTrainer:
         waiting, stopped = set(futures), False
         while waiting:
             for first, seconds in (("FIRST_COMPLETED", LOOK), ("ALL_COMPLETED", POLL)):
-                with contextlib.suppress(TimeoutError):
+                with contextlib.suppress(TimeoutError), self.client.as_current():
                     wait([futures[w] for w in waiting], seconds, return_when=first)
             waiting = {w for w in waiting if not futures[w].done()}
             if not waiting:
                 break
-            gone = waiting - set(self.present())
+            there = set(self.present())
+            gone = waiting - there if giver is None or giver in there else set(waiting)
             for address in gone:
                 futures[address].cancel()
             waiting -= gone
@@ -194,7 +195,8 @@ class DaskTrainer:
             if (gone or failed) and not stopped:
                 stopped = True
                 self.each(member.stop, waiting, self.generation)
-        error = next((f.exception() for f in futures.values() if f.status == "error"), None)
+        errors = [f.exception() for f in futures.values() if f.status == "error"]
+        error = next((e for e in errors if not isinstance(e, member.Lost)), None)
         found = {}
         for address, future in futures.items():
             with contextlib.suppress(TimeoutError):  # a worker that died with its result
@@ -225,6 +227,14 @@ class DaskTrainer:
 
     def repair(self):
         """Replace workers that died; all get the state of the worker with most steps."""
+        count = len(self.addresses)
+        while not self.replaced():  # one more died, or the one with most steps
+            pass
+        if len(self.addresses) < count:
+            warnings.warn(self.fewer(), CKernelsWarning, stacklevel=4)
+
+    def replaced(self):
+        """Whether all have the state of the worker with most steps, after a search for workers."""
         time.sleep(POLL)  # until the scheduler knows of a worker whose connection broke
         there = set(self.present())
         self.generation += 1
@@ -242,14 +252,15 @@ class DaskTrainer:
         reached = self.each(member.reached, [w for w in self.addresses if w in there])
         best = max(reached, key=reached.get, default=None)
         if best is None or reached[best] < 0:
-            source = self.last_state()
+            best, source = None, self.last_state()
         else:
-            source = self.client.submit(member.state, self.name, workers=[best], pure=False)
-            self.replica.step = reached[best]
+            source, self.replica.step = self.state_of(best), reached[best]
         todo = [w for w in self.addresses if reached.get(w) != self.replica.step]
-        self.join(dict.fromkeys(todo, source))
-        if len(self.addresses) < len(places):
-            warnings.warn(self.fewer(), CKernelsWarning, stacklevel=4)
+        return self.join(dict.fromkeys(todo, source), best) == set(todo)
+
+    def state_of(self, address):
+        """The state of a worker, as a future."""
+        return self.client.submit(member.state, self.name, workers=[address], pure=False)
 
     def fewer(self):
         return (
@@ -266,9 +277,8 @@ class DaskTrainer:
         if spare and self.addresses[0] in there:
             self.generation += 1
             first = self.addresses[0]
-            source = self.client.submit(member.state, self.name, workers=[first], pure=False)
-            self.join(dict.fromkeys(spare, source))
-            self.addresses += spare
+            joined = self.join(dict.fromkeys(spare, self.state_of(first)), first)
+            self.addresses += [w for w in spare if w in joined]
 
     def last_state(self):
         """(step, arrays) when all workers died: the newest checkpoint, or the values here."""
@@ -310,26 +320,30 @@ class DaskTrainer:
         """Give all workers the state of the first, where their CPUs rounded differently."""
         self.corrected += 1
         first = self.addresses[0]
-        source = self.client.submit(member.state, self.name, workers=[first], pure=False)
-        self.join(dict.fromkeys(self.addresses[1:], source))
+        self.join(dict.fromkeys(self.addresses[1:], self.state_of(first)), first)
 
     # ---- state ----------------------------------------------------------------------------------
 
-    def join(self, workers):
-        """Make workers members, {address: state as a value or a future, or None}."""
+    def join(self, workers, giver=None):
+        """Make workers members, {address: state as a value, as a future of `giver`, or None}: a set
+        of those that are."""
         payload = cloudpickle.dumps(self.replica)
-        _, error = self.ask(
-            {w: (member.join, self.name, payload, given) for w, given in workers.items()}
+        found, error = self.ask(
+            {w: (member.join, self.name, payload, given) for w, given in workers.items()}, giver
         )
         if error is not None:
             raise error
+        return set(found)
 
     def fetch(self):
         """The values of all variables, as they are on the workers."""
-        found = self.client.submit(
-            member.state, self.name, workers=[self.addresses[0]], pure=False
-        ).result()
-        return found[1]
+        for address in self.addresses:
+            found, error = self.ask({address: (member.state, self.name)})
+            if error is not None:
+                raise error
+            if found:
+                return found[address][1]
+        return self.last_state()[1]
 
     def pull(self):
         """Give the variables of this process the values of the workers."""
