@@ -53,6 +53,11 @@ def _whose(name):
     return "library" if name.startswith(_foreign) else "user"
 
 
+def is_ours(name):
+    """Whether a file is one of ckernels itself."""
+    return _whose(name) == "ckernels"
+
+
 def user_frame():
     """(the innermost frame of user code, or None; the frame of ckernels that other code called)."""
     inner, frame, inside = None, sys._getframe(1), True

@@ -8,6 +8,7 @@ node of the same value.
 
 from keras.src import tree
 
+from ..base.errors import NotSupported
 from ..graph.node import make, new_uid
 from ..graph.op import Op
 from ..graph.walk import rebuild
@@ -48,7 +49,7 @@ OWN = _first_operand(
 def with_gradient(inputs, value, pullback):
     """`value`, whose gradient by the traced values `inputs` is pullback(upstream)."""
     if not isinstance(value, Symbolic):
-        raise NotImplementedError(
+        raise NotSupported(
             "keras.ops.custom_gradient in a traced step: the function returns one tensor and the "
             "function of its gradient"
         )

@@ -11,7 +11,7 @@ from keras.src.backend.common.symbolic_scope import SymbolicScope
 
 from ... import ops
 from ...api.tensor import placeholder_node
-from ...base.errors import CKernelsError
+from ...base.errors import CKernelsError, NotSupported
 from ..control import chosen, looped, scanned
 from ..gradient import with_gradient
 from ..rows import either
@@ -330,7 +330,7 @@ def scatter_update(inputs, indices, updates, reduction=None):
         return Symbolic(ops.set_subtensor(x, places, y))
     if reduction == "add":
         return Symbolic(ops.inc_subtensor(x, places, y))
-    raise NotImplementedError(
+    raise NotSupported(
         f"scatter_update with reduction={reduction!r} of traced values; the ckernels backend has "
         "None and 'add'"
     )

@@ -7,6 +7,7 @@ import numpy as np
 from keras.src.backend.common.dtypes import result_type
 
 from ... import ops
+from ...base.errors import NotSupported
 from ...numpy.rows import UFUNCS
 from ..casts import cast_node
 from ..rows import binary, dtype_of, either, floating, named, no_bool, operands, promoted, unary
@@ -250,9 +251,9 @@ def _on_arrays(ufunc, rule):
 
 
 def refuse_traced(name, *xs):
-    """NotImplementedError for a function that is not yet one of graphs."""
+    """NotSupported for a function that is not yet one of graphs."""
     if any(not isinstance(x, np.ndarray | np.generic) and x is not None for x in xs):
-        raise NotImplementedError(
+        raise NotSupported(
             f"keras.ops.{name} of the ckernels backend takes values, and got one that is traced: "
             "compute it outside of the step"
         )

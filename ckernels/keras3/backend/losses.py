@@ -5,6 +5,7 @@ from keras.src import backend
 from keras.src.backend.common.dtypes import result_type
 
 from ... import ops
+from ...base.errors import NotSupported
 from ..rows import either
 from ..values import Symbolic, cast, convert_to_tensor, has_traced, node_of, shape
 from .activations import log_softmax, sigmoid, softmax
@@ -103,7 +104,7 @@ def binary_crossentropy(target, output, from_logits=False):
 def moments(x, axes, keepdims=False, synchronized=False):
     """Mean and variance; half floats are computed in float32 and limited to what they hold."""
     if synchronized:
-        raise NotImplementedError("Argument synchronized=True is for several machines.")
+        raise NotSupported("synchronized=True is for several machines")
     x = convert_to_tensor(x)
     axes = tuple(axes) if isinstance(axes, list | tuple) else axes
     half = backend.standardize_dtype(x.dtype) == "float16"

@@ -9,6 +9,7 @@ from keras.src import backend
 from keras.src.random.seed_generator import SeedGenerator, draw_seed, make_default_seed
 
 from ... import ops
+from ...base.errors import NotSupported
 from ..eager import compiled
 from ..rows import wrapped
 from ..values import (
@@ -204,7 +205,7 @@ def binomial(shape, counts, probabilities, dtype=None, seed=None):
     counts, p = (convert_to_tensor(x, _wide(dtype)) for x in (counts, probabilities))
     most = int(np.max(counts)) if not isinstance(counts, Symbolic) else None
     if most is None:
-        raise NotImplementedError("keras.random.binomial takes counts that are not traced")
+        raise NotSupported("keras.random.binomial takes counts that are not traced")
     drawn = uniform([*shape, most], dtype=_wide(dtype), seed=seed)
     hit = drawn < expand_dims(broadcast_to(p, shape), -1)
     tried = arange(most, dtype=_wide(dtype)) < expand_dims(broadcast_to(counts, shape), -1)

@@ -8,6 +8,7 @@ from keras.src.backend.common import standardize_dtype
 from keras.src.backend.common.dtypes import result_type
 
 from ... import ops
+from ...base.errors import NotSupported
 from ..rows import as_axis, dtype_of, either, operands, promoted
 from ..values import (
     OPERATORS,
@@ -215,7 +216,7 @@ def _padded(node, axis, before, after, mode):
         turn = ops.mod(place, period)
         index = ops.minimum(turn, ops.sub(period, turn))
     else:
-        raise NotImplementedError(
+        raise NotSupported(
             f"pad with mode {mode!r} of a traced value; the ckernels backend has constant, edge, "
             "wrap, symmetric and reflect"
         )
