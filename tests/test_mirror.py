@@ -35,6 +35,8 @@ FILES = {
     "jit/test_rows.py": "rows of NumPy's functions in jitted programs",
     "jit/test_random_loops.py": "functions with loops, through syntax, flow and turns",
     "jit/test_random_programs.py": "masks, views, loops and layouts of arguments all at once",
+    "keras3/test_bad_arguments.py": "every function of keras.ops",
+    "keras3/test_histories.py": "training, in one process after other training and in two",
     "keras3/test_data.py": "data of all kinds, and Keras's layers that prepare it",
     "keras3/test_files.py": "files that other backends of Keras wrote",
     "keras3/test_draws.py": "the distributions of draws, by statistics",
