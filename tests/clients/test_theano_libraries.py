@@ -2,7 +2,8 @@
 
 import pytest
 
-from .theano_libraries import run, tables
+from .theano_libraries import page, run, tables
+from .theano_suite import run as suite
 
 TESTS = """
 import theano
@@ -35,6 +36,7 @@ def small(tmp_path, monkeypatch):
     changed = {"Small": {"tests/test_small.py": [("assert OLD", "assert True")]}}
     monkeypatch.setattr(run, "CHANGED", changed)
     monkeypatch.setattr(run, "KNOWN", tmp_path / "failing.txt")
+    monkeypatch.setattr(run, "RESULTS", tmp_path / "results.txt")
     return source, tmp_path / "out", tmp_path / "failing.txt"
 
 
@@ -75,3 +77,20 @@ def test_the_tables_fit_each_other():
         assert all((run.HERE / t).is_file() for t in ours) and library.folder, name
         assert set(library.uses) <= {*tables.LIBRARIES, "fuel"}
     assert {t.split()[0] for t in run.known()} <= set(tables.LIBRARIES)
+
+
+def test_the_guide_says_what_the_files_of_results_have():
+    text = page.GUIDE.read_text(encoding="utf-8")
+    assert page.written(text) == text
+    assert set(suite.recorded()) == set(suite.FILES)
+    assert set(suite.recorded(run.RESULTS)) <= set(tables.LIBRARIES)
+
+
+def test_results_are_kept_by_name_with_their_day(tmp_path):
+    path = tmp_path / "results.txt"
+    suite.record({"b": (1, 2), "a": (3, 4)}, path)
+    suite.record({"b": (5, 6)}, path)
+    rows = suite.recorded(path)
+    assert list(rows) == ["a", "b"] and rows["b"][1:] == ["5", "6"] and len(rows["a"][0]) == 10
+    assert page.days([["2026-11-27"], ["2026-11-27"]]) == "27 November 2026"
+    assert page.days([["2026-11-30"], ["2026-12-01"]]) == "30 November 2026 to 1 December 2026"

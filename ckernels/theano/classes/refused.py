@@ -37,7 +37,7 @@ def refused(build, inputs, attrs, problem):
         raise problem from None
     nodes = found if isinstance(found, (list, tuple)) else [found]
     text = f"Shape mismatch: {problem.args[0]}"
-    return _nodes(inputs, [(n.dtype, n.shape) for n in nodes], type(problem), text)
+    return refusing(inputs, [(n.dtype, n.shape) for n in nodes], type(problem), text)
 
 
 def _hidden(node):
@@ -45,7 +45,8 @@ def _hidden(node):
     return placeholder_node(node.dtype, [1 if d == 1 else None for d in node.shape])
 
 
-def _nodes(inputs, types, kind, text):
+def refusing(inputs, types, kind, text):
+    """Nodes of these (dtype, shape) whose computing raises kind(text)."""
     node = make("refused", inputs, {"why": Refusal(types, kind, text)})
     return [node] if node.outs is None else [item(node, k) for k in range(len(types))]
 
@@ -62,7 +63,7 @@ def _run(attrs, *arrays):
 def _grad(node, g):
     why = node.attrs["why"]
     return [
-        _nodes(node.inputs, [(x.dtype, x.shape)], why.kind, why.text)[0]
+        refusing(node.inputs, [(x.dtype, x.shape)], why.kind, why.text)[0]
         if dtypes.is_inexact(x.dtype)
         else None
         for x in node.inputs

@@ -160,7 +160,12 @@ class Function:
     @property
     def _check_for_aliased_inputs(self):
         """Whether an input may be kept or overwritten: programs ask; no memory is shared here."""
-        return any(i.borrow or i.mutable for i in self.asked.ins)
+        found = self.__dict__.get("_aliased")
+        return any(i.borrow or i.mutable for i in self.asked.ins) if found is None else found
+
+    @_check_for_aliased_inputs.setter
+    def _check_for_aliased_inputs(self, value):
+        self.__dict__["_aliased"] = bool(value)  # programs that measure calls turn it off
 
     # ---- values by name -----------------------------------------------------------------------
 

@@ -29,6 +29,8 @@ __all__ = ["SharedVariable", "TensorSharedVariable", "ScalarSharedVariable", "sh
 class Container:
     """The place of a value: `value` and `data` read and write it, `storage[0]` is the value."""
 
+    _number = None  # the value of no axes that was read last
+
     def __init__(
         self,
         owner=None,
@@ -49,8 +51,12 @@ class Container:
     def _get(self):
         if self.store is None:
             return self._value
-        array = np.array(self.store.get())
-        return array
+        array = self.store.get()
+        if array.ndim:
+            return np.array(array)
+        if self._number is None or self._number.tobytes() != array.tobytes():
+            self._number = np.array(array)  # read twice, a number is one object, as in Theano
+        return self._number
 
     def _set(self, value):
         if self.readonly:

@@ -14,6 +14,7 @@ from ...base.errors import ArgumentError, NotSupported, ShapeError, UsageError
 from ...graph.node import constant as constant_node
 from ..classes.meanings import DISCRETE, complex_, floats, upcast
 from ..classes.op import KernelOp
+from ..classes.refused import refusing
 from ..graph.apply import Constant
 from ..handles.variables import Handle, as_tensor_variable
 
@@ -198,7 +199,7 @@ def _accumulated(build):
         out = sum_dtype(x.dtype) if dtype is None else _name(dtype)
         acc = upcast(out, x.dtype) if acc_dtype is None else _name(acc_dtype)
         if acc_dtype is None and out == "float16":
-            acc = "float32"
+            acc = upcast("float32", x.dtype)
         if dtypes.is_complex(x.dtype) and not dtypes.is_complex(acc):
             raise UsageError(f"Cannot cast from {x.dtype} to {acc}: complex numbers stay complex")
         y = build(ops.cast(x, acc), axis)
@@ -209,7 +210,8 @@ def _accumulated(build):
 
 def _to(y, dtype):
     if dtypes.is_complex(y.dtype) and not dtypes.is_complex(dtype):
-        raise UsageError(f"a result of {y.dtype} cannot be {dtype}")
+        text = f"a result of {y.dtype} cannot be {dtype}: take its real or imaginary part"
+        return refusing([y], [(dtype, y.shape)], UsageError, text)[0]  # when it is computed
     return ops.cast(y, dtype)
 
 

@@ -3,7 +3,8 @@
 SOURCE holds a folder for each library of tables.py that is at hand; the others are skipped. Each is
 copied, changed as the tables have it, and its own tests run with ckernels as the module theano.
 What is known to fail stands in failing.txt, by reason: status 1 where another test fails, or one
-that stands there passes; a reason that ends with SOMETIMES may do either. With --write the lines of
+that stands there passes; a reason that ends with SOMETIMES may do either. Results stand in
+results.txt, from which page.py writes the guide. With --write the lines of
 the libraries named are written anew, sorted by REASONS: read what it wrote.
 """
 
@@ -21,6 +22,7 @@ from .tables import CHANGED, LIBRARIES
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 KNOWN = HERE / "failing.txt"
+RESULTS = HERE / "results.txt"  # a line for each library: when it ran, passed, failed, skipped
 SOMETIMES = ": sometimes"
 SETTINGS = "[pytest]\npython_files = test*.py *_test.py\nnorecursedirs = .git\n"
 HOME = '{{"floatx": "float32", "epsilon": 1e-07, "backend": "theano", "image_dim_ordering": "{}"}}'
@@ -155,6 +157,7 @@ def main(source, folder, *names):
         unknown += [t for t in bad if t not in listed]
         late += [t for t, r in listed.items() if t not in bad and not r.endswith(SOMETIMES)]
         print(f"{name}: {passed} passed, {failed} failed, {skipped} skipped", flush=True)
+        suite.record({name: (passed, failed, skipped)}, RESULTS)
     return suite.judged(unknown, late)
 
 

@@ -7,13 +7,16 @@ functions as the files define them, where one has passed if all its tests have. 
 THEANO_FLAGS=linker=py functions run through NumPy, in a tenth of the time.
 
 What is known to fail stands in failing.txt, by reason. Status 1: another test fails, or one that
-stands there passes. Tests that are listed as not run (slow, or left to chance) count as failures.
+stands there passes. Tests that are listed as not run (slow, or left to chance) count as failures;
+those that are listed as run in C, what NumPy's way does not have to be, are run so.
+What each file gave stands in results.txt, from which the guide is written.
 `run.py --write PACKAGE FOLDER [names]` writes the lines of these files anew from their logs, by
 REASONS below: read what it wrote, as a reason is only as good as its pattern.
 """
 
 import ast
 import concurrent.futures
+import datetime
 import os
 import pathlib
 import re
@@ -24,6 +27,7 @@ import xml.etree.ElementTree as ET
 
 HERE = pathlib.Path(__file__).resolve().parent
 KNOWN = HERE / "failing.txt"
+RESULTS = HERE / "results.txt"  # a line for each file: when it ran, and the counts of `main`
 FILES = """
 __test_gradient __test_ifelse __test_rop __test_updates __test_2nd_order_grads
 __test_dictionary_output __test_pickle_unpickle_theano_fn compile__test_builders
@@ -59,6 +63,7 @@ INSIDE = (  # what a test of a graph's ops or of memory names: its function is n
     r"fgraph|toposort|maker|\.owner\b|optdb|storage_map|gpuarray|c_code|_compile_and_check"
 )
 NOT_RUN = ": not run"  # what reasons of tests end with that are left out
+COMPILED = ": run in C"  # what reasons of tests end with that run without linker=py, and pass
 SLOW_REASON = "slow" + NOT_RUN
 GRAPH = (
     r"topo|fgraph|isinstance|\.owner|\.op\b|nodes|scan_node|storage|destroy|len\(|order|nb_scan|"
@@ -99,7 +104,8 @@ REASONS = [     # (reason, pattern of the error, pattern of the line of the test
     ("a gradient that is disconnected or undefined otherwise",
      r"DisconnectedInputError|NullTypeGradError|DisconnectedError", ""),
     (SLOW_REASON, r"Timeout", ""),
-    ("with linker=py nothing is rewritten for accuracy", r"expected \[nan|by differences  nan", ""),
+    ("with linker=py nothing is rewritten for accuracy" + COMPILED,
+     r"expected \[nan|by differences  nan", ""),
     ("rounding, or dtypes of NumPy of today", r"wrong value|WrongValue|GradientError", ""),
 ]  # fmt: skip
 UNSORTED = "not sorted by reason"
@@ -167,8 +173,21 @@ def copy(package, folder):
 
 def run(folder, name):
     """Run one file; its results are in NAME.xml, its output in NAME.log."""
-    slow = [t for t, reason in known().items() if reason.endswith(NOT_RUN)]
-    (folder / f"{name}.xml").unlink(missing_ok=True)
+    apart = [t.replace("::", ".py::", 1) for t, reason in known().items()
+             if t.startswith(f"{name}::") and reason.endswith((NOT_RUN, COMPILED))]  # fmt: skip
+    compiled = [t.replace("::", ".py::", 1) for t, reason in known().items()
+                if t.startswith(f"{name}::") and reason.endswith(COMPILED)]  # fmt: skip
+    for part, tests, flags in (
+        ("", [*(f"--deselect={t}" for t in apart), f"{name}.py"], {}),
+        (".compiled", compiled, {"THEANO_FLAGS": "linker=cvm"}),
+    ):
+        (folder / f"{name}{part}.xml").unlink(missing_ok=True)
+        if tests:
+            run_part(folder, name + part, tests, flags)
+
+
+def run_part(folder, report, tests, flags):
+    """Run tests of one file; their results are in REPORT.xml, the output in REPORT.log."""
     command = [
         sys.executable,
         "-m",
@@ -181,18 +200,21 @@ def run(folder, name):
         "--assert=plain",
         "-p",
         "no:cacheprovider",
-        f"--junitxml={name}.xml",
-        *(f"--deselect={t.replace('::', '.py::', 1)}" for t in slow if t.startswith(f"{name}::")),
-        f"{name}.py",
+        f"--junitxml={report}.xml",
+        *tests,
     ]
     done = subprocess.run(
         command,
         cwd=folder,
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parents[2]), *sys.path])},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(HERE.parents[2]), *sys.path]),
+            **flags,
+        },
     )
-    (folder / f"{name}.log").write_text(done.stdout + done.stderr)
+    (folder / f"{report}.log").write_text(done.stdout + done.stderr)
 
 
 def results(folder, name):
@@ -202,7 +224,8 @@ def results(folder, name):
     file = folder / f"{name}.xml"
     if not file.exists():
         raise SystemExit(f"{name} did not run to its end: see {folder / name}.log")
-    for case in ET.parse(file).getroot().iter("testcase"):
+    files = [f for f in (file, folder / f"{name}.compiled.xml") if f.exists()]
+    for case in (case for f in files for case in ET.parse(f).getroot().iter("testcase")):
         wrong = [e for kind in ("failure", "error") for e in case.findall(kind)]
         if wrong:
             owner = case.get("classname").rpartition(".")[2]
@@ -252,7 +275,9 @@ def write(folder, names):
     """
     old = known()
     table = {
-        t: r for t, r in old.items() if t.partition("::")[0] not in names or r.endswith(NOT_RUN)
+        t: r
+        for t, r in old.items()
+        if t.partition("::")[0] not in names or r.endswith((NOT_RUN, COMPILED))
     }
     for name in names:
         for test, (message, text) in results(folder, name)[1].items():
@@ -266,6 +291,19 @@ def save(table, path=KNOWN):
     for reason in sorted(set(table.values())):
         parts += [f"# {reason}", *sorted(t for t, r in table.items() if r == reason), ""]
     path.write_text("\n".join(parts))
+
+
+def recorded(path=RESULTS):
+    """{name: its columns after the first} of a file of results."""
+    lines = path.read_text().splitlines() if path.exists() else ()
+    return {line.split()[0]: line.split()[1:] for line in lines}
+
+
+def record(rows, path=RESULTS):
+    """Put rows {name: numbers} with today's date into a file of results."""
+    today = datetime.date.today().isoformat()
+    rows = {**recorded(path), **{name: (today, *map(str, row)) for name, row in rows.items()}}
+    path.write_text("".join(" ".join((name, *row)) + "\n" for name, row in sorted(rows.items())))
 
 
 def judged(unknown, late):
@@ -286,18 +324,23 @@ def main(package, folder, *names):
     if strange:
         raise SystemExit(f"no such files: {', '.join(strange)}; in {folder} are all there are")
     first = sorted(names, key=lambda n: n not in SLOW)
-    two = concurrent.futures.ThreadPoolExecutor(2)
+    two, rows = concurrent.futures.ThreadPoolExecutor(2), {}
     done = {n: two.submit(run, folder, n) for n in first}
     for name in names:
         done[name].result()
         passed, bad, found = results(folder, name)
         functions.update(found)
-        listed = {t: r for t, r in expected.items() if t.partition("::")[0] == name}
+        listed = {t: r for t, r in expected.items()
+                  if t.partition("::")[0] == name and not r.endswith(COMPILED)}  # fmt: skip
         slow = [t for t, reason in listed.items() if reason.endswith(NOT_RUN)]
         total = [total[0] + passed, total[1] + len(bad) + len(slow)]
         unknown += [t for t in bad if t not in listed]
         late += [t for t in listed if t not in bad and t not in slow]
         print(f"{name}: {passed} passed, {len(bad) + len(slow)} failed", flush=True)
+        kinds = [[good for (_, own), good in found.items() if own == kind] for kind in (1, 0)]
+        sums = [number for kind in kinds for number in (sum(kind), len(kind))]
+        rows[name] = passed, len(bad) + len(slow), *sums
+    record(rows)
     print(f"{total[0]} tests passed, {total[1]} failed; the logs are in {folder}")
     for behaviour, what in (True, "of behaviour"), (False, "that look into graphs or memory"):
         own = [good for (_, kind), good in functions.items() if kind == behaviour]

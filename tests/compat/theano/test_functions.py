@@ -265,6 +265,8 @@ def test_who_keeps_or_overwrites_inputs_can_be_asked():
                          (theano.In(x, mutable=True), True)):  # fmt: skip
         f = theano.function([inputs], x + 1, updates=[(s, s + 1)])
         assert f._check_for_aliased_inputs is kept
+        f._check_for_aliased_inputs = not kept
+        assert f._check_for_aliased_inputs is not kept and (f([1.0]) == 2).all()
 
 
 def test_functions_that_are_copied_beside_their_variables_know_the_copies():
@@ -289,3 +291,15 @@ def test_a_shared_bool_is_a_tensor():
     assert f() == 1
     training.set_value(False)
     assert f() == 2
+
+
+def test_the_number_of_a_state_is_one_object_until_it_changes():
+    x, s = T.dscalars("x", "s")
+    inc = theano.function([x, theano.In(s, update=s + x, value=10.0)], [])
+    dec = theano.function([x, theano.In(s, update=s - x, value=inc.container[s])], [])
+    assert dec[s] is inc[s] and inc["s"] is inc.value[s]
+    held = inc[s]
+    held += 5  # no write to the state
+    assert inc[s] == 10
+    inc(1.0)
+    assert dec[s] == 11 and held == 15

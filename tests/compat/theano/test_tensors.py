@@ -398,3 +398,14 @@ def test_a_borrowed_random_state_is_the_value_while_their_states_agree():
     kept.set_value(other)
     assert kept.container.value is not other
     assert kept.container.value.uniform() == np.random.RandomState(4).uniform()
+
+
+def test_complex_results_that_are_asked_for_as_reals_fail_when_they_are_computed():
+    x = T.zmatrix("x")
+    for dtype in ("bool", "float16", "float64"):
+        made = T.elemwise.ProdWithoutZeros(dtype=dtype)(x)
+        assert made.dtype == dtype
+        with pytest.raises(TypeError, match="real or imaginary part"):
+            theano.function([x], made)(np.ones((2, 2)) * 1j)
+    with pytest.raises(TypeError, match="stay complex"):
+        T.sum(x, acc_dtype="float64")
