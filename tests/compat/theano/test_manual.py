@@ -23,7 +23,6 @@ REWRITTEN = "it shows Theano's own rewrites, which are not run here"
 GRADIENT = "a gradient is a formula of the engine, not the one Theano builds"
 CLASSES = "classes are in modules of ckernels"
 PRINTED = "releases of Theano, Python or NumPy print it otherwise"
-COPIED = "a state is read as a copy"
 TESTS = "it imports Theano's own tests"
 LISTED = {  # (source file, how the source begins, "" for all of it): reason
     ("cifarSC2011/pyCUDA.txt", ""): GPU,
@@ -54,7 +53,6 @@ WORDS = {  # the same for what runs and prints other words
     ("extending/graphstructures.txt", "topo[0].outputs[0].clients"): REWRITTEN,
     ("extending/graphstructures.txt", "client"): REWRITTEN,
     ("extending/optimization.txt", "simplify.optimize(e)"): CLASSES,
-    ("library/compile/io.txt", "fn['s'] is fn."): COPIED,
     ("library/compile/io.txt", "fn['s'] == fn."): PRINTED,
     ("library/printing.txt", "pp(gy)"): GRADIENT,
     ("library/printing.txt", "theano.printing.debugprint(gy"): GRADIENT,
