@@ -2,13 +2,48 @@
 
 A number is True where it is not 0. A float beyond the integers becomes the nearest of them and NaN
 becomes 0, as XLA has it: quantised nets count on that, where what C gives hangs on the instruction.
+Keras's names of dtypes, and what they promote to, are looked up once: eager operations on small
+arrays took most of their time for that.
 """
 
+import functools
+
 import numpy as np
+from keras.src.backend import config
+from keras.src.backend.common import dtypes as rules
+from keras.src.backend.common import standardize_dtype as keras_name
 
 from .. import ops
 from ..base.dtypes import is_float, kind
 from ..graph.node import constant
+
+_NAMES = {  # {a dtype of NumPy in the machine's byte order, or its name: Keras's name}
+    np.dtype(name): name
+    for name in (
+        *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float16", "float32", "float64", "complex64", "complex128"),
+    )
+}
+
+
+def standardize_dtype(dtype):
+    """Keras's name of a dtype; of a Python type, and of None, what the settings say now."""
+    if dtype.__class__ is not str and not (isinstance(dtype, np.dtype) and dtype.isnative):
+        return keras_name(dtype)
+    name = _NAMES.get(dtype)
+    if name is None:
+        name = _NAMES[dtype] = keras_name(dtype)
+    return name
+
+
+@functools.lru_cache(4096)
+def _promoted(floatx, dtypes):
+    return rules.result_type(*dtypes)
+
+
+def result_type(*dtypes):
+    """What dtypes and Python's types of numbers promote to, by Keras's rules."""
+    return _promoted(config.floatx(), dtypes)
 
 
 def cast_node(node, dtype):
@@ -27,14 +62,18 @@ def cast_node(node, dtype):
 
 
 def cast_array(x, dtype):
-    """An array in another dtype; itself where it has it."""
-    if x.dtype == dtype:
+    """An array in another dtype, a name of Keras's; itself where it has it."""
+    before = _NAMES.get(x.dtype)
+    if before == dtype or (before is None and x.dtype == dtype):
         return x
+    before = before or x.dtype.name
     with np.errstate(invalid="ignore", over="ignore"):
-        if not _drops_a_fraction(x.dtype.name, dtype):
+        if not _drops_a_fraction(before, dtype):
             return x.astype(dtype)
-        x = x.astype(_wide(x.dtype.name))
+        x = x.astype(_wide(before), copy=False)
         low, high = _ends(x.dtype.name, dtype)
+        if x.size and low <= np.min(x) and np.max(x) <= high:  # none is NaN
+            return x.astype(dtype)
         found = np.clip(np.where(np.isnan(x), x.dtype.type(0), x), low, high).astype(dtype)
     last = np.array(np.iinfo(dtype).max, dtype)
     return found if high == last else np.where(x > high, last, found)

@@ -1,7 +1,6 @@
 """Branches and loops of traced values: the engine's `ifelse` and `scan`, Keras's structures."""
 
 from keras.src import tree
-from keras.src.backend.common.dtypes import result_type
 from keras.src.backend.common.stateless_scope import get_stateless_scope
 
 from .. import ops
@@ -10,7 +9,7 @@ from ..api.scan import scan
 from ..api.scan_step import until
 from ..api.tensor import Tensor
 from ..graph.node import constant
-from .casts import cast_node
+from .casts import cast_node, result_type
 from .gradient import with_slopes_of
 from .values import Symbolic, convert_to_tensor, is_tensor, node_of
 from .variable import StepScope

@@ -1,11 +1,12 @@
 """Keras 3 learns the name of the backend as its modules are loaded; no file on disk is changed.
 
 Five modules of Keras choose a backend by comparing names; a sixth asks `.shape[0]`, which may be
-open, for a size; a seventh looks for optimisers in torch's backend. A finder in front of Python's
-gives them their own source with a branch changed: that of a backend which this process does not use
-becomes ours (in the sixth `ops.shape` is asked, in the seventh Keras), line by line, so that
-tracebacks keep their numbers. Of two layouts of Keras (3.15, and the coming one for backends of
-other packages) a module's own lines tell which it is.
+open, for a size; a seventh looks for optimisers in torch's backend; an eighth loads TensorFlow to
+seed it. A finder in front of Python's gives them their own source with a branch changed: that of a
+backend which this process does not use becomes ours (in the sixth `ops.shape` is asked, in the
+seventh Keras, in the eighth what was imported), line by line, so that tracebacks keep their
+numbers. Of two layouts of Keras (3.15, and the coming one for backends of other packages) a
+module's own lines tell which it is.
 """
 
 import importlib.abc
@@ -27,6 +28,11 @@ _EXPORT = (  # of a Model, in as many lines: Keras lists the formats it knows
     "        from keras.src.export import export_onnx\n",
     '        if format == "c": return self.export_c(filepath, input_signature, verbose, **kwargs)\n'
     "        from keras.src.export import export_litert, export_onnx\n",
+)
+_MIXED = (  # arrays of strings are no tensors of ours, and may stand beside arrays that are
+    "elif any(is_backend_tensor_or_symbolic(x) for x in flat_values):",
+    "elif any(is_backend_tensor_or_symbolic(x) for x in flat_values)"
+    ' and not all(hasattr(x, "__array_interface__") for x in flat_values):',
 )
 _COMING = [('backend() == "mlx"', 'backend() == "ckernels"')]
 # {module: changes, those of each layout: (what stands there, what takes its place)}
@@ -55,7 +61,11 @@ CHANGES = {
         ],
     ],
     "keras.src.layers.layer": [
-        [_NAME, ("from keras.src.backend.numpy.layer import NumpyLayer as BackendLayer", _LAYER)],
+        [
+            _NAME,
+            ("from keras.src.backend.numpy.layer import NumpyLayer as BackendLayer", _LAYER),
+            _MIXED,
+        ],
         [*_COMING, ("from keras_mlx.src.layer import MLXLayer as BackendLayer", _LAYER)],
     ],
     "keras.src.export.saved_model": [
@@ -90,6 +100,14 @@ CHANGES = {
             ),
         ],
     ],
+    # Seeds of a TensorFlow that nobody imported are set when somebody does (`_Seeded`).
+    "keras.src.utils.rng_utils": [
+        [],
+        [
+            ("import random\n", "import random, sys\n"),
+            ("if tf.available:", 'if "tensorflow" in sys.modules and tf.available:'),
+        ],
+    ],
     "keras.src.utils.backend_utils": [
         [
             ('"numpy", "openvino")', '"numpy", "openvino", "ckernels")'),
@@ -119,13 +137,24 @@ class _Loader(importlib.machinery.SourceFileLoader):
         return self.source_to_code(source, path)
 
 
+class _Seeded(importlib.machinery.SourceFileLoader):
+    """Loads TensorFlow, which then draws by the seed that Keras was given before."""
+
+    def exec_module(self, module):
+        super().exec_module(module)
+        seeds = sys.modules.get("keras.src.utils.rng_utils")
+        if seeds is not None and seeds.get_random_seed() is not None:
+            module.random.set_seed(seeds.get_random_seed())
+
+
 class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, fullname, path, target=None):
-        if fullname not in CHANGES:
+        if fullname not in CHANGES and fullname != "tensorflow":
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
         if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
-            spec.loader = _Loader(fullname, spec.loader.path)
+            loader = _Loader if fullname in CHANGES else _Seeded
+            spec.loader = loader(fullname, spec.loader.path)
         return spec
 
 

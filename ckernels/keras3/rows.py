@@ -7,10 +7,9 @@ is written out in backend/ with `either`.
 
 import numpy as np
 from keras.src.backend import config
-from keras.src.backend.common import standardize_dtype
-from keras.src.backend.common.dtypes import result_type
 
 from ..numpy.rows import UFUNCS
+from .casts import result_type, standardize_dtype
 from .values import Symbolic, cast, convert_to_tensor, node_of
 
 
@@ -49,12 +48,63 @@ def operands(*xs):
     return [x if isinstance(x, bool | int | float | complex) else convert_to_tensor(x) for x in xs]
 
 
+class _Exact(dict):
+    """{dtype of arrays: whether a rule leaves them as they are}, filled as it is asked."""
+
+    def __init__(self, rule):
+        self.rule = rule
+
+    def __missing__(self, dtype):
+        native = dtype.kind in "fiub" and dtype.isnative and dtype != "int64"  # which settings move
+        self[dtype] = native and self.rule(result_type(dtype)) == dtype.name
+        return self[dtype]
+
+
+SILENT = {
+    *(np.negative, np.absolute, np.isnan, np.isfinite, np.isinf, np.floor, np.ceil, np.invert),
+    *(np.equal, np.not_equal, np.greater, np.greater_equal, np.less, np.less_equal),
+    *(np.maximum, np.minimum, np.logical_and, np.logical_or, np.logical_xor),
+    *(np.bitwise_and, np.bitwise_or, np.bitwise_xor),
+    *(np.any, np.all, np.max, np.min),
+}  # functions that never warn: the scope that keeps warnings away takes longer than small arrays do
+
+
+def quiet(eager):
+    """`eager` without warnings of overflow and of what is no number."""
+    if eager in SILENT:
+        return eager
+
+    def silenced(*xs, **options):
+        with np.errstate(all="ignore"):
+            return eager(*xs, **options)
+
+    return silenced
+
+
+def _alike(x1, x2):
+    """Whether NumPy promotes as Keras: arrays of one dtype, or of floats beside a Python number."""
+    if x1.__class__ is np.ndarray:
+        if x2.__class__ is np.ndarray:
+            return x1.dtype is x2.dtype
+        return x1.dtype.kind == "f" and x2.__class__ in (float, int)
+    return x2.__class__ is np.ndarray and x2.dtype.kind == "f" and x1.__class__ in (float, int)
+
+
 def either(eager, graph, *xs):
     """`eager` of arrays, or `graph` of nodes where one of the tensors `xs` is traced."""
-    if any(isinstance(x, Symbolic) for x in xs):
-        return wrapped(graph(*[None if x is None else node_of(x) for x in xs]))
+    for x in xs:
+        if isinstance(x, Symbolic):
+            return wrapped(graph(*[None if x is None else node_of(x) for x in xs]))
     with np.errstate(all="ignore"):
         return eager(*xs)
+
+
+def placed(eager, graph, *xs):
+    """`either` of what computes no floats, and so never warns."""
+    for x in xs:
+        if isinstance(x, Symbolic):
+            return wrapped(graph(*[None if x is None else node_of(x) for x in xs]))
+    return eager(*xs)
 
 
 def wrapped(found):
@@ -75,9 +125,11 @@ def unary(name, eager, graph=None, rule=same, out=None):
 
     out: the dtype of the result where it is not the operand's.
     """
-    graph = graph or UFUNCS[eager].build
+    graph, at_once, exact = graph or UFUNCS[eager].build, quiet(eager), _Exact(rule)
 
     def function(x):
+        if x.__class__ is np.ndarray and exact[x.dtype]:
+            return at_once(x) if out is None else cast(at_once(x), out)
         x = convert_to_tensor(x)
         x = cast(x, rule(dtype_of(x)))
         found = either(eager, graph, x)
@@ -88,9 +140,11 @@ def unary(name, eager, graph=None, rule=same, out=None):
 
 def binary(name, eager, graph=None, rule=same, out=None):
     """A function of two operands that are promoted together; graph and out as for `unary`."""
-    graph = graph or UFUNCS[eager].build
+    graph, at_once, exact = graph or UFUNCS[eager].build, quiet(eager), _Exact(rule)
 
     def function(x1, x2):
+        if _alike(x1, x2) and exact[(x1 if x1.__class__ is np.ndarray else x2).dtype]:
+            return at_once(x1, x2) if out is None else cast(at_once(x1, x2), out)
         x1, x2 = operands(x1, x2)
         dtype = rule(promoted(x1, x2))
         found = either(eager, graph, convert_to_tensor(x1, dtype), convert_to_tensor(x2, dtype))
@@ -101,17 +155,17 @@ def binary(name, eager, graph=None, rule=same, out=None):
 
 def reduction(name, eager, graph, rule=same, out=None):
     """A reduction over axes. rule: the dtype it computes in; out: (dtype before) -> result's."""
+    at_once = quiet(eager)
 
     def function(x, axis=None, keepdims=False):
         x = convert_to_tensor(x)
         before = dtype_of(x)
         x = cast(x, rule(before))
         axis = as_axis(axis)
-        found = either(
-            lambda a: eager(a, axis=axis, keepdims=keepdims),
-            lambda n: graph(n, axis, keepdims),
-            x,
-        )
+        if isinstance(x, Symbolic):
+            found = wrapped(graph(x.node, axis, keepdims))
+        else:
+            found = at_once(x, axis=axis, keepdims=keepdims)
         return cast(found, rule(before) if out is None else out(before))
 
     return named(function, name)

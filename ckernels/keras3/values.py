@@ -9,13 +9,11 @@ backend/numpy.py.
 
 import numpy as np
 from keras.src import tree
-from keras.src.backend.common import standardize_dtype
-from keras.src.backend.common.dtypes import result_type
 
 from .. import ops
 from ..base.errors import UsageError
 from ..graph.node import constant
-from .casts import cast_array, cast_node
+from .casts import cast_array, cast_node, result_type, standardize_dtype
 
 UFUNC_OPERATORS = {
     np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "truediv",
@@ -171,6 +169,8 @@ def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
     tensors, and takes Keras's for Python numbers (floatx() for floats, int32 for ints). ValueError
     for sparse and ragged tensors, which the backend does not have.
     """
+    if x.__class__ is np.ndarray and x.dtype.kind in "biuf" and not (sparse or ragged):
+        return cast_array(x, result_type(x.dtype) if dtype is None else standardize_dtype(dtype))
     if sparse:
         raise ValueError("`sparse=True` is not supported with the ckernels backend")
     if ragged:

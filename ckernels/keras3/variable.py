@@ -41,8 +41,9 @@ class StepScope(StatelessScope):
     """What Variables hold within a traced step: nodes, and what was assigned since.
 
     `assigned`: {id of a Variable: (Variable, value)}, in order, the last value of each.
-    `held`: {uid of a Variable's node: nodes of what was assigned to it}. A gradient by a Variable
-    is one by each value that was read of it, and ends where it was assigned.
+    `held`: {uid of a Variable's node: nodes of what was assigned to it}. A gradient by a trainable
+    Variable is one by each value that was read of it, and ends where it was assigned; what others
+    are given, running means say, is differentiated as if it had been used itself.
     """
 
     def __init__(self, outer=None, **options):
@@ -55,9 +56,10 @@ class StepScope(StatelessScope):
 
     def add_update(self, update):
         variable, value = update
-        if isinstance(value, Symbolic) and getattr(variable, "storage", None) is not None:
+        storage = getattr(variable, "storage", None)
+        if isinstance(value, Symbolic) and storage is not None and variable.trainable:
             value = Symbolic(stored(value.node))
-            self.held.setdefault(variable.storage.node.uid, []).append(value.node)
+            self.held.setdefault(storage.node.uid, []).append(value.node)
         self.assigned[id(variable)] = variable, value
         super().add_update((variable, value))
 
@@ -73,6 +75,7 @@ class StoredVariable(KerasVariable):
     """A Variable of Keras. `storage`: the variable of the engine, None before it is initialised."""
 
     storage = None
+    __array_priority__ = 1000  # array @ variable asks the variable, which may be traced
 
     @property
     def _value(self):

@@ -58,6 +58,47 @@ def test_an_engine_that_is_installed_is_not_loaded_to_write_a_layer_down(tmp_pat
     assert done.stdout.strip().endswith("there and back"), done.stdout + done.stderr
 
 
+def test_tensorflow_is_seeded_when_it_is_imported(tmp_path):
+    (tmp_path / "tensorflow.py").write_text(
+        "class random:\n    set_seed = staticmethod(lambda seed: print('seed', seed))\n"
+    )
+    done = run(
+        """
+        import sys, ckernels.keras3, keras
+        keras.utils.set_random_seed(3)
+        print("tensorflow" in sys.modules)
+        import tensorflow
+        print("imported")
+        tensorflow.random.set_seed(4)
+        """,
+        tmp_path,
+    )
+    wanted = ["False", "seed 3", "imported", "seed 4"]
+    assert done.stdout.splitlines() == wanted, done.stdout + done.stderr
+
+
+def test_strings_and_numbers_are_given_to_a_layer_together():
+    """As crossings of features take them; a tensor beside what is no array is refused as ever."""
+    done = run("""
+        import ckernels.keras3, keras, numpy as np
+        class Joined(keras.layers.Layer):
+            def __init__(self):
+                super().__init__()
+                self._allow_non_tensor_positional_args = True
+                self._convert_input_args = False
+            def call(self, pair):
+                return np.char.add(pair[0], pair[1].astype("U"))
+        print(Joined()((np.array(["a", "b"]), np.array([1, 2]))))
+        try:
+            Joined()((np.array([1, 2]), "a"))
+        except ValueError as error:
+            print(str(error)[:20])
+    """)
+    assert done.stdout.splitlines() == ["['a1' 'b2']", "In a nested call() a"], (
+        done.stdout + done.stderr
+    )
+
+
 def test_python_m_runs_a_program(tmp_path):
     program = tmp_path / "program.py"
     program.write_text("import sys, keras; print(keras.backend.backend(), sys.argv[1:], __name__)")

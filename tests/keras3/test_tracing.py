@@ -90,6 +90,19 @@ def test_arrays_and_traced_values_in_operators():
         jit(lambda x: np.add(x, x, out=np.ones((2, 3), "float32")))(x)
 
 
+def test_an_array_and_a_variable_in_a_step():
+    """An array on the left leaves the operation to the variable, which has no value there."""
+    x, v = (
+        np.arange(6, dtype="float32").reshape(2, 3),
+        keras.Variable(np.eye(3, 2, dtype="float32")),
+    )
+    w = v.value.T
+    found = jit(lambda: (x @ v, x - ops.transpose(v), x.T * v, np.float32(2) / (v + 1)))()
+    for got, wanted in zip(found, (x @ w.T, x - w, x.T * w.T, 2 / (w.T + 1))):
+        np.testing.assert_array_equal(got, wanted)
+    assert isinstance(np.float32(2) * v, np.ndarray) and np.exp(v)[0, 0] == np.exp(np.float32(1))
+
+
 def test_a_function_is_differentiated_by_its_argument_alone():
     """Not through what was computed from the same value before."""
 
@@ -117,6 +130,44 @@ def test_equal_largest_elements_share_the_gradient(axis, keepdims):
     for sign, (value, slope) in ((1, largest(x)), (-1, least(-x))):
         assert value == sign * 3 * x.max(axis).sum()
         np.testing.assert_allclose(slope, 3 * best / best.sum(axis, keepdims=True))
+
+
+@pytest.mark.parametrize("kind", ["nearest", "bilinear", "bicubic", "lanczos3", "lanczos5"])
+@pytest.mark.parametrize("antialias", [False, True])
+def test_pictures_of_open_sizes_are_resized(kind, antialias):
+    x = np.random.default_rng(2).uniform(size=(2, 9, 7, 3)).astype("float32")
+
+    def resized(x):
+        return ops.image.resize(x, (5, 8), interpolation=kind, antialias=antialias)
+
+    step = jit(lambda x, n: resized(x[:, :n, 1:n]))
+    for n in (3, 6, 9):
+        np.testing.assert_allclose(step(x, np.int32(n)), resized(x[:, :n, 1:n]), atol=2e-6)
+    if kind == "nearest":  # the middle of a pixel is in that pixel
+        assert np.array_equal(resized(x)[:, 2, 4], x[:, 4, 3])
+    else:
+        np.testing.assert_allclose(resized(np.full_like(x, 0.5)), 0.5, rtol=1e-6)
+
+
+def test_random_crops_in_a_model_are_compiled_with_it():
+    x = np.random.default_rng(2).uniform(size=(4, 9, 9, 1)).astype("float32")
+    model = keras.Sequential([
+        keras.Input((9, 9, 1)), keras.layers.RandomCrop(6, 5),
+        keras.layers.GlobalAveragePooling2D(), keras.layers.Dense(1),
+    ])  # fmt: skip
+    model.compile("sgd", "mse")
+    model.fit(x, x[:, 0, 0], batch_size=2, epochs=2, verbose=0)
+    assert model.optimizer.iterations == 4
+    step = Step(lambda x: model.layers[0](x, training=True), may_read=True)
+    places = set()
+    for _ in range(12):
+        part = step(x)
+        assert part.shape == (4, 6, 5, 1)
+        fits = [(i, j) for i in range(4) for j in range(5)
+                if np.array_equal(part, x[:, i : i + 6, j : j + 5])]  # fmt: skip
+        assert len(fits) == 1
+        places.update(fits)
+    assert not step.reads and len(places) > 3
 
 
 class Looked(keras.layers.Layer):

@@ -245,6 +245,28 @@ def test_gradients_after_an_assignment_are_by_what_was_assigned(sharp):
     np.testing.assert_allclose(model.w.value, w, rtol=1e-4, atol=1e-5)
 
 
+def test_a_running_mean_is_differentiated_as_if_it_had_been_used_itself():
+    """As with JAX: sum((x w - mean) ** 2) with mean = 0.5 mean + 0.5 x w, of one row."""
+
+    class Centred(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.w = self.add_weight(shape=(), initializer="ones")
+            self.mean = self.add_weight(shape=(), initializer="ones", trainable=False)
+
+        def call(self, x):
+            self.mean.assign(0.5 * self.mean + 0.5 * ops.sum(x * self.w))
+            return x * self.w - self.mean
+
+    model, w, mean = Centred(), 1.0, 1.0
+    model.compile(keras.optimizers.SGD(0.1), "mse")
+    for x in (3.0, -2.0):
+        mean = 0.5 * mean + 0.5 * x * w
+        w -= 0.1 * 2 * (x * w - mean) * 0.5 * x
+        model.train_on_batch(np.array([[x]], "float32"), np.zeros((1, 1), "float32"))
+    np.testing.assert_allclose([model.w.value, model.mean.value], [w, mean], rtol=1e-6)
+
+
 @pytest.mark.parametrize("most", [None, 3, 10**9])
 def test_gradients_of_a_loop_need_room_for_the_turns_it_takes(most):
     """y = x ** (turns + 1), where only the loop's condition tells how many turns there are."""

@@ -1,11 +1,11 @@
 """keras.ops.nn's activations: functions of elements, and softmaxes."""
 
 import numpy as np
-from keras.src import backend
 
 from ... import ops
+from ..casts import standardize_dtype
 from ..rows import either, floating, named
-from ..values import cast, convert_to_tensor, shape
+from ..values import Symbolic, cast, convert_to_tensor, shape
 from .elementwise import abs, maximum, minimum, sqrt, square, tanh, where
 from .math import erf
 from .reductions import cumsum, max, sort, sum
@@ -19,13 +19,16 @@ def _activation(name, eager, graph):
 
     def function(x):
         x = convert_to_tensor(x)
-        x = cast(x, floating(backend.standardize_dtype(x.dtype)))
+        x = cast(x, floating(standardize_dtype(x.dtype)))
         return cast(either(eager, graph, x), x.dtype)
 
     return named(function, name)
 
 
 def _stable_sigmoid(a):
+    if a.dtype.kind == "f" and a.itemsize > 2:  # halves below 6e-5 would be 0
+        with np.errstate(over="ignore"):
+            return 1 / (1 + np.exp(-a))
     with np.errstate(over="ignore"):
         e = np.exp(-np.abs(a))
     return np.where(a >= 0, 1 / (1 + e), e / (1 + e)).astype(a.dtype)
@@ -106,7 +109,10 @@ def leaky_relu(x, negative_slope=0.2):
     x = convert_to_tensor(x)
     if not _is_float(x):
         return _leaky(x, negative_slope)
-    return maximum(x, 0) + convert_to_tensor(negative_slope, x.dtype) * minimum(x, 0)
+    slope = convert_to_tensor(negative_slope, x.dtype)
+    if not isinstance(x, Symbolic):
+        return np.where(x > 0, x, slope * x)
+    return maximum(x, 0) + slope * minimum(x, 0)
 
 
 def _is_float(x):
@@ -119,14 +125,14 @@ def _leaky(x, slope):
 
 def hard_sigmoid(x):
     x = convert_to_tensor(x)
-    x = cast(x, floating(backend.standardize_dtype(x.dtype)))
+    x = cast(x, floating(standardize_dtype(x.dtype)))
     sixth, half = (convert_to_tensor(c, x.dtype) for c in (6.0, 0.5))
     return maximum(minimum(x / sixth + half, 1), 0)
 
 
 def hard_silu(x):
     x = convert_to_tensor(x)
-    x = cast(x, floating(backend.standardize_dtype(x.dtype)))
+    x = cast(x, floating(standardize_dtype(x.dtype)))
     with np.errstate(invalid="ignore"):
         return x * hard_sigmoid(x)
 

@@ -14,7 +14,7 @@ from ...api.tensor import placeholder_node
 from ...base.errors import CKernelsError, NotSupported
 from ..control import chosen, looped, scanned
 from ..gradient import with_gradient
-from ..rows import either
+from ..rows import placed
 from ..values import (
     Symbolic,
     cast,
@@ -289,7 +289,7 @@ def unstack(x, num=None, axis=0):
 
 def stop_gradient(variable):
     x = convert_to_tensor(variable)
-    return either(lambda a: a, ops.stop_gradient, x)
+    return placed(lambda a: a, ops.stop_gradient, x)
 
 
 def _places(indices):

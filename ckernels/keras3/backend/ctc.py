@@ -1,13 +1,13 @@
 """keras.ops.nn's CTC: loss and decoding, on the engine's."""
 
 import numpy as np
-from keras.src.backend.common.dtypes import result_type
 
 from ... import ops
 from ...api import ctc as api
 from ...api.ctc import batch_cost  # noqa: F401 (loads the rows of ops)
 from ...graph.node import constant
 from ...ops import ctc as rows
+from ..casts import result_type
 from ..eager import compiled
 from ..values import cast, convert_to_tensor
 from .activations import softmax

@@ -4,12 +4,11 @@ import builtins
 
 import ml_dtypes
 import numpy as np
-from keras.src.backend.common.dtypes import result_type
 
 from ... import ops
 from ...base.errors import NotSupported
 from ...numpy.rows import UFUNCS
-from ..casts import cast_node
+from ..casts import cast_node, result_type
 from ..rows import binary, dtype_of, either, floating, named, no_bool, operands, promoted, unary
 from ..values import OPERATORS, cast, convert_to_tensor
 

@@ -4,9 +4,9 @@ import builtins
 
 import numpy as np
 from keras.src import backend
-from keras.src.backend.common.dtypes import result_type
 
-from ..values import cast, convert_to_tensor, shape
+from ..casts import result_type, standardize_dtype
+from ..values import Symbolic, cast, convert_to_tensor, shape
 from .elementwise import (
     absolute,
     clip,
@@ -14,15 +14,18 @@ from .elementwise import (
     exp,
     floor,
     logical_and,
+    maximum,
+    minimum,
     mod,
     round,
+    sin,
     square,
     where,
 )
 from .linalg import solve
 from .products import tensordot
 from .random import normal
-from .reductions import max, min, sum
+from .reductions import sum
 from .shaping import (
     arange,
     expand_dims,
@@ -54,7 +57,7 @@ def _last(images, data_format):
 
 
 def _float(images):
-    dtype = backend.standardize_dtype(images.dtype)
+    dtype = standardize_dtype(images.dtype)
     return cast(images, dtype if "float" in dtype else result_type(dtype, float))
 
 
@@ -67,7 +70,7 @@ def rgb_to_grayscale(images, data_format=None):
         )
     if images.shape[-1] == 1:
         return back(images)
-    dtype = backend.standardize_dtype(images.dtype)
+    dtype = standardize_dtype(images.dtype)
     grey = tensordot(_float(images), convert_to_tensor(GREY, _float(images).dtype), [[-1], [-1]])
     return back(cast(expand_dims(grey, -1), dtype))
 
@@ -79,7 +82,7 @@ def _need_colours(images):
             f"Input images must have 3 channels, but received images with {images.shape[-1]} "
             "channels."
         )
-    dtype = backend.standardize_dtype(images.dtype)
+    dtype = standardize_dtype(images.dtype)
     if "float" not in dtype:
         raise ValueError(
             f"Invalid images dtype: expected float dtype. Received: images.dtype={dtype}"
@@ -91,7 +94,7 @@ def rgb_to_hsv(images, data_format=None):
     images, back = _last(images, data_format)
     _need_colours(images)
     red, green, blue = (images[..., i] for i in range(3))
-    value, low = max(images, -1), min(images, -1)
+    value, low = (f(f(red, green), blue) for f in (maximum, minimum))
     spread = value - low
     safe = where(spread > 0, spread, 1)
     saturation = where(value > 0, spread / where(value > 0, value, 1), 0)
@@ -118,23 +121,22 @@ def hsv_to_rgb(images, data_format=None):
 
 
 def _triangle(x):
-    return np.maximum(0, 1 - np.abs(x))
+    return _larger(1 - absolute(x), 0.0)
 
 
 def _cubic(x):
     """Keys 1981 with a = -0.5."""
-    x = np.abs(x)
+    x = absolute(x)
     near = ((1.5 * x - 2.5) * x) * x + 1
     far = ((-0.5 * x + 2.5) * x - 4) * x + 2
-    return np.where(x >= 2, 0, np.where(x >= 1, far, near))
+    return where(x >= 2, 0.0, where(x >= 1, far, near))
 
 
 def _lanczos(radius):
     def kernel(x):
         y = np.pi * x
-        with np.errstate(all="ignore"):
-            found = radius * np.sin(y) * np.sin(y / radius) / np.where(x != 0, np.pi**2 * x**2, 1)
-        return np.where(np.abs(x) > radius, 0, np.where(np.abs(x) > 1e-3, found, 1))
+        found = radius * sin(y) * sin(y / radius) / where(x != 0, np.pi**2 * x**2, 1.0)
+        return where(absolute(x) > radius, 0.0, where(absolute(x) > 1e-3, found, 1.0))
 
     return kernel
 
@@ -146,24 +148,31 @@ KERNELS = {
 }  # fmt: skip
 
 
+def _larger(a, b):
+    return where(a > b, a, b)
+
+
 def _weights(size, wanted, scale, translation, kernel, antialias):
-    """The matrix (size, wanted) that takes samples of one axis to another count of them."""
+    """The matrix (size, wanted) that takes samples of one axis to another count of them.
+
+    size: a traced scalar where a picture's size is open. Everything is computed in float64.
+    """
     inverse = 1 / scale
-    width = np.maximum(inverse, 1) if antialias else 1.0
+    width = _larger(inverse, 1.0) if antialias else 1.0
     places = (np.arange(wanted) + 0.5) * inverse - translation * inverse - 0.5
-    found = kernel(np.abs(places[None] - np.arange(size)[:, None]) / width)
-    total = found.sum(0, keepdims=True)
-    found = np.where(
-        np.abs(total) > 1000 * np.finfo("float32").eps, found / np.where(total != 0, total, 1), 0
-    )
-    return np.where((places >= -0.5) & (places <= size - 0.5), found, 0)
+    at = cast(arange(size), "float64")
+    found = kernel(absolute(places[None] - at[:, None]) / width)
+    total = sum(found, axis=0, keepdims=True)
+    known = absolute(total) > 1000 * np.finfo("float32").eps
+    found = where(known, found / where(total != 0, total, 1.0), 0.0)
+    return where(logical_and(places >= -0.5, places <= size - 0.5), found, 0.0)
 
 
 def scale_and_translate(
     images, output_shape, scale, translation, spatial_dims, method, antialias=True
 ):
     images = convert_to_tensor(images)
-    dtype = backend.standardize_dtype(images.dtype)
+    dtype = standardize_dtype(images.dtype)
     x = _float(images)
     scale, translation = np.asarray(scale, "float64"), np.asarray(translation, "float64")
     for i, axis in enumerate(spatial_dims):
@@ -175,22 +184,23 @@ def scale_and_translate(
 
 
 def _along(x, matrix, axis):
-    matrix = convert_to_tensor(matrix.astype("float32"), x.dtype)
+    matrix = cast(cast(matrix, "float32"), x.dtype)
     return moveaxis(tensordot(x, matrix, [[axis], [0]]), -1, axis)
 
 
 def _resized(x, size, interpolation, antialias):
     """(..., rows, columns, channels) in another size."""
-    if interpolation == "nearest":
-        for axis, wanted in zip((-3, -2), size):
-            places = np.floor((np.arange(wanted) + 0.5) * x.shape[axis] / wanted).astype("int64")
-            x = take(x, np.minimum(places, x.shape[axis] - 1), axis)
-        return x
     for axis, wanted in zip((x.ndim - 3, x.ndim - 2), size):
-        matrix = _weights(
-            x.shape[axis], wanted, wanted / x.shape[axis], 0, KERNELS[interpolation], antialias
-        )
-        x = _along(x, matrix, axis)
+        had = shape(x)[axis]
+        if isinstance(had, Symbolic):
+            had = cast(had, "float64")
+        if interpolation == "nearest":
+            places = floor((np.arange(wanted) + 0.5) * had / wanted)
+            x = take(x, cast(where(places < had - 1, places, had - 1.0), "int64"), axis)
+        else:
+            x = _along(
+                x, _weights(had, wanted, wanted / had, 0, KERNELS[interpolation], antialias), axis
+            )
     return x
 
 
@@ -225,7 +235,7 @@ def resize(
     if any(s <= 0 for s in size):
         raise ValueError(f"`size` must have positive height and width. Received: size={size}")
     x, back = _last(images, data_format)
-    dtype = backend.standardize_dtype(x.dtype)
+    dtype = standardize_dtype(x.dtype)
     if crop_to_aspect_ratio:
         x = _cropped(x, size)
     elif pad_to_aspect_ratio:
@@ -301,7 +311,7 @@ def map_coordinates(inputs, coordinates, order, fill_mode="constant", fill_value
         raise ValueError(
             f"Invalid value for argument `order`. Expected one of {[0, 1]}. Received: order={order}"
         )
-    dtype = backend.standardize_dtype(inputs.dtype)
+    dtype = standardize_dtype(inputs.dtype)
     x = _float(inputs)
     coordinates = cast(coordinates, x.dtype)
     found = _between(x, coordinates, order, fill_mode, fill_value)
@@ -391,7 +401,7 @@ def _grid(rows, columns, dtype):
 def _warped(x, row, column, interpolation, fill_mode, fill_value):
     """Each picture of a batch, read at places (batch, rows, columns)."""
     batch = shape(x)[0]
-    dtype = backend.standardize_dtype(x.dtype)
+    dtype = standardize_dtype(x.dtype)
     samples = reshape(arange(batch, dtype="int32"), [-1, 1, 1])
     wide = _float(x)
     axes = []

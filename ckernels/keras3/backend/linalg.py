@@ -4,10 +4,10 @@ import builtins
 
 import numpy as np
 from keras.src import tree
-from keras.src.backend.common.dtypes import result_type
 
 from ... import ops
 from ...autodiff.reverse import Rop
+from ..casts import result_type
 from ..rows import as_axis, dtype_of, either, floating
 from ..tracing import Step
 from ..values import Symbolic, cast, convert_to_tensor, has_traced, node_of

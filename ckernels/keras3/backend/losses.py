@@ -2,10 +2,10 @@
 
 import numpy as np
 from keras.src import backend
-from keras.src.backend.common.dtypes import result_type
 
 from ... import ops
 from ...base.errors import NotSupported
+from ..casts import result_type, standardize_dtype
 from ..rows import either
 from ..values import Symbolic, cast, convert_to_tensor, has_traced, node_of, shape
 from .activations import log_softmax, sigmoid, softmax
@@ -19,7 +19,7 @@ def one_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
     """Ones where the class is, zeros for classes that do not exist."""
     if sparse:
         raise ValueError("Unsupported value `sparse=True` with the ckernels backend")
-    x, dtype = convert_to_tensor(x), backend.standardize_dtype(dtype or "float32")
+    x, dtype = convert_to_tensor(x), standardize_dtype(dtype or "float32")
     if not num_classes:
         num_classes = int(np.max(x)) + 1
     hot = expand_dims(x, -1) == arange(num_classes, dtype=x.dtype)
@@ -107,7 +107,7 @@ def moments(x, axes, keepdims=False, synchronized=False):
         raise NotSupported("synchronized=True is for several machines")
     x = convert_to_tensor(x)
     axes = tuple(axes) if isinstance(axes, list | tuple) else axes
-    half = backend.standardize_dtype(x.dtype) == "float16"
+    half = standardize_dtype(x.dtype) == "float16"
     wide = cast(x, "float32") if half else x
     centre = mean(wide, axes, keepdims=True)
     spread = mean(square(wide - centre), axes, keepdims=keepdims)

@@ -1,10 +1,9 @@
 """keras.ops.math: segments, the largest of a row, spectra and special functions."""
 
 import numpy as np
-from keras.src import backend
-from keras.src.backend.common.dtypes import result_type
 
 from ... import ops
+from ..casts import result_type, standardize_dtype
 from ..rows import as_axis, either, floating, unary
 from ..values import Symbolic, cast, convert_to_tensor, has_traced, node_of, shape
 from .elementwise import greater, isnan, maximum, sqrt, square, where
@@ -95,7 +94,7 @@ def in_top_k(targets, predictions, k):
 
 def logsumexp(x, axis=None, keepdims=False):
     x = convert_to_tensor(x)
-    x, axis = cast(x, floating(backend.standardize_dtype(x.dtype))), as_axis(axis)
+    x, axis = cast(x, floating(standardize_dtype(x.dtype))), as_axis(axis)
 
     def eager(a):
         top = np.max(a, axis=axis, keepdims=True)
@@ -132,7 +131,7 @@ def _special(name, graph):
 
     def function(x):
         x = convert_to_tensor(x)
-        x = cast(x, floating(backend.standardize_dtype(x.dtype)))
+        x = cast(x, floating(standardize_dtype(x.dtype)))
         if str(x.dtype) in ("bfloat16", "float16"):
             return cast(function(cast(x, "float32")), x.dtype)
         return cast(either(eager, graph, x), x.dtype)
@@ -205,7 +204,7 @@ ifft2 = _transform("ifft2", np.fft.ifft2, (-2, -1), inverse=True)
 
 def rfft(x, fft_length=None):
     x = convert_to_tensor(x)
-    x = cast(x, floating(backend.standardize_dtype(x.dtype)))
+    x = cast(x, floating(standardize_dtype(x.dtype)))
     if not isinstance(x, Symbolic):
         return _parts(np.fft.rfft(x, fft_length), x.dtype)
     x = _of_length(x, fft_length)

@@ -3,9 +3,9 @@
 from functools import partial
 
 import numpy as np
-from keras.src.backend.common.dtypes import result_type
 
 from ... import ops
+from ..casts import result_type
 from ..rows import dtype_of, either, floating, operands, promoted
 from ..values import OPERATORS, Symbolic, cast, convert_to_tensor, has_traced, node_of
 

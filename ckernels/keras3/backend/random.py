@@ -10,6 +10,7 @@ from keras.src.random.seed_generator import SeedGenerator, draw_seed, make_defau
 
 from ... import ops
 from ...base.errors import NotSupported
+from ..casts import standardize_dtype
 from ..eager import compiled
 from ..rows import wrapped
 from ..values import (
@@ -64,13 +65,13 @@ def _uniforms(state, sizes, dtype):
 
 
 def normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
-    dtype = backend.standardize_dtype(dtype or backend.floatx())
+    dtype = standardize_dtype(dtype or backend.floatx())
     drawn = _drawn(_normals, seed, shape, dtype)
     return cast(drawn * convert_to_tensor(stddev, dtype) + convert_to_tensor(mean, dtype), dtype)
 
 
 def uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
-    dtype = backend.standardize_dtype(dtype or backend.floatx())
+    dtype = standardize_dtype(dtype or backend.floatx())
     low, high = convert_to_tensor(minval, dtype), convert_to_tensor(maxval, dtype)
     drawn = _drawn(_uniforms, seed, shape, dtype) * (high - low) + low
     return cast(_below(drawn, low, high), dtype)
@@ -114,7 +115,7 @@ def _cut_normals(state, sizes, dtype):
 
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
     """Normals within two standard deviations."""
-    dtype = backend.standardize_dtype(dtype or backend.floatx())
+    dtype = standardize_dtype(dtype or backend.floatx())
     drawn = _drawn(_cut_normals, seed, shape, dtype)
     return cast(drawn * convert_to_tensor(stddev, dtype) + convert_to_tensor(mean, dtype), dtype)
 
@@ -192,7 +193,7 @@ def _proposal(state, sizes, dtype, d, c, found):
 
 
 def gamma(shape, alpha, dtype=None, seed=None):
-    dtype = backend.standardize_dtype(dtype or backend.floatx())
+    dtype = standardize_dtype(dtype or backend.floatx())
     return _drawn(_gammas, seed, shape, dtype, convert_to_tensor(alpha, _wide(dtype)))
 
 
@@ -201,7 +202,7 @@ def _wide(dtype):
 
 
 def binomial(shape, counts, probabilities, dtype=None, seed=None):
-    dtype = backend.standardize_dtype(dtype or backend.floatx())
+    dtype = standardize_dtype(dtype or backend.floatx())
     counts, p = (convert_to_tensor(x, _wide(dtype)) for x in (counts, probabilities))
     most = int(np.max(counts)) if not isinstance(counts, Symbolic) else None
     if most is None:
@@ -219,6 +220,6 @@ def _betas(state, sizes, dtype, a, b):
 
 
 def beta(shape, alpha, beta, dtype=None, seed=None):
-    dtype = backend.standardize_dtype(dtype or backend.floatx())
+    dtype = standardize_dtype(dtype or backend.floatx())
     a, b = (convert_to_tensor(x, _wide(dtype)) for x in (alpha, beta))
     return _drawn(_betas, seed, shape, dtype, a, b)

@@ -4,11 +4,10 @@ import builtins
 
 import numpy as np
 from keras.src.backend import config
-from keras.src.backend.common.dtypes import result_type
 
 from ... import ops
 from ...graph.shapes import axes_of
-from ..casts import cast_node
+from ..casts import cast_node, result_type
 from ..gradient import with_gradient
 from ..rows import as_axis, dtype_of, either, floating, promoted, reduction, same, summed
 from ..values import Symbolic, cast, convert_to_tensor, node_of
@@ -481,8 +480,10 @@ def unique(x, sorted=True, return_index=False, return_inverse=False, return_coun
            axis=None, size=None, fill_value=None):  # fmt: skip
     x = convert_to_tensor(x)
     refuse_traced("unique", x)
-    found = np.unique(x, True, True, True, axis=axis, equal_nan=False)
-    values, first, inverse, counts = found
+    asked = size is not None or return_index, return_inverse, size is not None or return_counts
+    found = np.unique(x, *asked, axis=axis, equal_nan=False)
+    found = iter(found if builtins.any(asked) else [found])
+    values, first, inverse, counts = next(found), *(next(found) if a else None for a in asked)
     if size is not None:
         values, first, counts = _sized(size, fill_value, axis, values, first, counts)
     wanted = [(return_index, first), (return_inverse, inverse), (return_counts, counts)]

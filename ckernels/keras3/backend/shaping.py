@@ -4,12 +4,11 @@ import builtins
 
 import numpy as np
 from keras.src.backend import config
-from keras.src.backend.common import standardize_dtype
-from keras.src.backend.common.dtypes import result_type
 
 from ... import ops
 from ...base.errors import NotSupported
-from ..rows import as_axis, dtype_of, either, operands, promoted
+from ..casts import result_type, standardize_dtype
+from ..rows import as_axis, dtype_of, either, operands, placed, promoted
 from ..values import (
     OPERATORS,
     Symbolic,
@@ -37,25 +36,25 @@ def reshape(x, newshape):
 
 def ravel(x):
     x = convert_to_tensor(x)
-    return either(np.ravel, ops.flatten, x)
+    return placed(np.ravel, ops.flatten, x)
 
 
 def transpose(x, axes=None):
     x = convert_to_tensor(x)
     axes = None if axes is None else tuple(a % x.ndim for a in axes)
-    return either(lambda a: np.transpose(a, axes), lambda n: ops.transpose(n, axes), x)
+    return placed(lambda a: np.transpose(a, axes), lambda n: ops.transpose(n, axes), x)
 
 
 def swapaxes(x, axis1, axis2):
     x = convert_to_tensor(x)
-    return either(
+    return placed(
         lambda a: np.swapaxes(a, axis1, axis2), lambda n: ops.swapaxes(n, axis1, axis2), x
     )
 
 
 def moveaxis(x, source, destination):
     x = convert_to_tensor(x)
-    return either(
+    return placed(
         lambda a: np.moveaxis(a, source, destination),
         lambda n: move_axes(n, source, destination),
         x,
@@ -84,7 +83,7 @@ def expand_dims(x, axis):
             n = ops.expand_dims(n, a)
         return n
 
-    return either(lambda a: np.expand_dims(a, as_axis(axis)), graph, x)
+    return placed(lambda a: np.expand_dims(a, as_axis(axis)), graph, x)
 
 
 def squeeze(x, axis=None):
@@ -98,7 +97,7 @@ def squeeze(x, axis=None):
             axes = [a for a, size in enumerate(n.shape) if size == 1]
         return ops.squeeze(n, tuple(a % n.ndim for a in axes))
 
-    return either(lambda a: np.squeeze(a, as_axis(axis)), graph, x)
+    return placed(lambda a: np.squeeze(a, as_axis(axis)), graph, x)
 
 
 def broadcast_to(x, shape):
@@ -110,7 +109,7 @@ def broadcast_to(x, shape):
 
 def flip(x, axis=None):
     x = convert_to_tensor(x)
-    return either(
+    return placed(
         lambda a: np.flip(a, as_axis(axis)),
         lambda n: ops.flip(n, [axis] if isinstance(axis, int) else axis),
         x,
@@ -144,7 +143,7 @@ def rot90(array, k=1, axes=(0, 1)):
         order = ops.swapaxes(order, *axes)
         return ops.flip(order, [axes[1]]) if turns == 3 else order
 
-    return either(lambda a: np.rot90(a, k, axes), graph, x)
+    return placed(lambda a: np.rot90(a, k, axes), graph, x)
 
 
 def roll(x, shift, axis=None):
@@ -158,7 +157,7 @@ def roll(x, shift, axis=None):
             return n
         return ops.roll(n, shift, axis)
 
-    return either(lambda a: np.roll(a, shift, axis), graph, x)
+    return placed(lambda a: np.roll(a, shift, axis), graph, x)
 
 
 def repeat(x, repeats, axis=None):
@@ -356,7 +355,7 @@ def take(x, indices, axis=None):
         n, at = (ops.flatten(n), 0) if axis is None else (n, axis)
         return ops.take(n, i, at)
 
-    return either(lambda a, i: np.take(a, i, axis), graph, x, indices)
+    return placed(lambda a, i: np.take(a, i, axis), graph, x, indices)
 
 
 def take_along_axis(x, indices, axis=None):
@@ -367,12 +366,12 @@ def take_along_axis(x, indices, axis=None):
             return ops.take_along_axis(ops.flatten(n), ops.flatten(i), 0)
         return ops.take_along_axis(n, i, axis)
 
-    return either(lambda a, i: np.take_along_axis(a, i, axis), graph, x, cast(indices, "int64"))
+    return placed(lambda a, i: np.take_along_axis(a, i, axis), graph, x, cast(indices, "int64"))
 
 
 def nonzero(x):
     x = convert_to_tensor(x)
-    return either(
+    return placed(
         lambda a: tuple(i.astype("int32") for i in np.nonzero(a)),
         lambda n: tuple(ops.cast(i, "int32") for i in ops.nonzero(n)),
         x,
@@ -382,7 +381,7 @@ def nonzero(x):
 def unravel_index(indices, shape):
     indices = convert_to_tensor(indices)
     dtype = dtype_of(indices)
-    return either(
+    return placed(
         lambda i: tuple(np.asarray(p).astype(dtype) for p in np.unravel_index(i, shape)),
         lambda i: tuple(ops.cast(p, dtype) for p in ops.unravel_index(i, shape)),
         indices,
@@ -410,7 +409,7 @@ def isin(x1, x2, assume_unique=False, invert=False):
         found = cast_node(found, "bool")
         return ops.logical_not(found) if invert else found
 
-    return either(
+    return placed(
         lambda a, b: np.isin(a, b, assume_unique=assume_unique, invert=invert),
         graph,
         cast(x1, dtype),
@@ -449,7 +448,7 @@ def full(shape, fill_value, dtype=None):
 def full_like(x, fill_value, dtype=None):
     x = convert_to_tensor(x)
     fill_value = convert_to_tensor(fill_value, dtype or x.dtype)
-    return either(
+    return placed(
         lambda a, v: np.full_like(a, v, dtype=v.dtype),
         lambda n, v: ops.broadcast_like(v, ops.zeros_like(n, dtype=v.dtype)),
         x,
@@ -552,7 +551,7 @@ def _triangle(name, eager, graph):
                 return cast_node(graph(ops.cast(n, "uint8"), k), "bool")
             return graph(n, k)
 
-        return either(lambda a: eager(a, k), of_node, x)
+        return placed(lambda a: eager(a, k), of_node, x)
 
     function.__name__, function.__doc__ = name, f"keras.ops.{name}."
     return function
@@ -567,7 +566,7 @@ def diag(x, k=0):
     def graph(n):
         return ops.diag(n, k) if n.ndim == 1 else ops.diagonal(n, k)
 
-    return either(lambda a: np.diag(a, k), graph, x)
+    return placed(lambda a: np.diag(a, k), graph, x)
 
 
 def diagflat(x, k=0):
@@ -576,7 +575,7 @@ def diagflat(x, k=0):
 
 def diagonal(x, offset=0, axis1=0, axis2=1):
     x = convert_to_tensor(x)
-    return either(
+    return placed(
         lambda a: np.diagonal(a, offset, axis1, axis2),
         lambda n: ops.diagonal(n, offset, axis1, axis2),
         x,

@@ -5,9 +5,9 @@ from keras.src import backend
 from keras.src.backend.common.backend_utils import (
     compute_conv_transpose_padding_args_for_jax,
 )
-from keras.src.backend.common.dtypes import result_type
 
 from ... import ops
+from ..casts import result_type
 from ..eager import compiled
 from ..values import cast, convert_to_tensor, shape
 from .core import scatter

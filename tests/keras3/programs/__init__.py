@@ -76,4 +76,14 @@ def transforms():
     return value_and_grad, jit
 
 
-from . import generative, graphs, methods, odd, recipes, series, text, vision  # noqa: E402, F401 (they register)
+from . import (  # noqa: E402, F401 (they register)
+    generative,
+    graphs,
+    methods,
+    odd,
+    recipes,
+    series,
+    text,
+    vision,
+    wider,
+)
