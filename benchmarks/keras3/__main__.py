@@ -97,7 +97,10 @@ def main():
     asked = parser.parse_args()
     if asked.child:
         return child(asked.child)
-    names = "dense mlp convnet residual lstm text transformer recommender blocks resnet".split()
+    names = (
+        "dense mlp convnet residual lstm text transformer recommender autoencoder unet blocks "
+        "resnet"
+    ).split()
     for line in table(asked.only or names, asked.backends):
         print(line, flush=True)
 

@@ -2,7 +2,7 @@
 
 import keras
 import numpy as np
-from keras import layers
+from keras import layers, ops
 
 PROGRAMS = {}
 
@@ -102,6 +102,54 @@ def causal(count):
         x = layers.LayerNormalization()(x + y)
     model = classifier(keras.Model(inputs, layers.Dense(1000)(x)))
     return model, integers(1000, 16, 64), integers(1000, 16, 64)
+
+
+@program
+def autoencoder():
+    """A variational autoencoder of 784-128-8 with a loss of its own, 64 rows."""
+    inputs = keras.Input((784,))
+    h = layers.Dense(128, "relu")(inputs)
+    middle, spread = layers.Dense(8)(h), layers.Dense(8)(h)
+    z = Drawn()([middle, spread])
+    outputs = layers.Dense(784, "sigmoid")(layers.Dense(128, "relu")(z))
+    model = keras.Model(inputs, outputs)
+    model.compile("adam", "binary_crossentropy")
+    x = np.abs(normal(64, 784)).clip(0, 1)
+    return model, x, x
+
+
+class Drawn(layers.Layer):
+    """A draw from a normal distribution, whose distance from the standard one is a loss."""
+
+    def __init__(self):
+        super().__init__()
+        self.seed = keras.random.SeedGenerator(1)
+
+    def call(self, inputs):
+        middle, spread = inputs
+        far = ops.square(middle) + ops.exp(spread) - spread - 1
+        self.add_loss(5e-4 * ops.mean(ops.sum(far, axis=-1)))
+        return middle + ops.exp(spread / 2) * keras.random.normal(ops.shape(middle), seed=self.seed)
+
+
+@program
+def unet():
+    """Two levels down and up of 64 x 64 pictures, classes of pixels, 8 of them."""
+    h = inputs = keras.Input((64, 64, 3))
+    kept = []
+    for filters in (16, 32):
+        h = layers.Conv2D(filters, 3, padding="same", activation="relu")(h)
+        h = layers.BatchNormalization()(h)
+        kept.append(h)
+        h = layers.MaxPooling2D()(h)
+    h = layers.SeparableConv2D(64, 3, padding="same", activation="relu")(h)
+    for filters in (32, 16):
+        h = layers.Conv2DTranspose(filters, 3, strides=2, padding="same", activation="relu")(h)
+        h = layers.Conv2D(filters, 3, padding="same", activation="relu")(
+            layers.Concatenate()([h, kept.pop()])
+        )
+    model = keras.Model(inputs, layers.Conv2D(4, 1)(h))
+    return classifier(model), normal(8, 64, 64, 3), integers(4, 8, 64, 64)
 
 
 @program
