@@ -1,7 +1,7 @@
 """What each room imports, read from the sources, and the drawing of it: docs/rooms.svg.
 
-`python -m build_tools.rooms` writes the drawing; `tests/test_layers.py` reads the same imports.
-The ways in are drawn as one room.
+`python -m build_tools.rooms` writes the drawing and prints its figures; `tests/test_layers.py`
+reads the same imports. The ways in are drawn as one room.
 """
 
 import ast
@@ -148,5 +148,45 @@ def svg(boxes):
     return "\n".join([*text, "</svg>"]) + "\n"
 
 
+# ---- files ----
+
+
+def module_name(path):
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return "/".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def edges(path, modules):
+    """Those of `modules` that a file imports, inside functions too."""
+    here = path.relative_to(PACKAGE).with_suffix("").parts
+    for node in nodes_of(path):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = list(here[: len(here) - node.level])
+            parts = base + (node.module.split(".") if node.module else [])
+            for alias in node.names:
+                whole, short = "/".join([*parts, alias.name]), "/".join(parts)
+                found = whole if whole in modules else short
+                if found and found in modules and found != module_name(path):
+                    yield found
+
+
+def files_imported():
+    """{file: files that it imports}, named as modules are."""
+    modules = {module_name(path): path for path in files()}
+    return {name: set(edges(path, modules)) for name, path in modules.items()}
+
+
+def figures(boxes, graph):
+    """What the drawing shows, as a sentence; ValueError names a circle of rooms or of files."""
+    level = floors(boxes)
+    climbing = [(a, b) for a in boxes for b in boxes[a] if level[b] >= level[a]]
+    floors(graph)
+    return (
+        f"{len(boxes)} rooms on {max(level.values())} floors, {sum(map(len, boxes.values()))} "
+        f"arrows, {len(climbing)} of them climb; {len(graph)} files, no circle among them"
+    )
+
+
 if __name__ == "__main__":
     DRAWING.write_text(svg(imported()))
+    print(figures(imported(), files_imported()))

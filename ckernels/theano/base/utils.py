@@ -59,7 +59,7 @@ undef = _Undefined()
 
 def add_tag_trace(thing, user_line=None):
     """Note in `thing.tag.trace` where the user made it: a list of lists of frames."""
-    from .config import config
+    from .config import config  # a name that programs would see here
 
     limit = config._get("traceback.limit") if user_line is None else user_line
     frame = user_frame()[0]

@@ -44,7 +44,7 @@ class PureOp:
     def __call__(self, *inputs, **kwargs):
         return_list = kwargs.pop("return_list", False)
         node = self.make_node(*inputs, **kwargs)
-        from ..base.config import config
+        from ..base.config import config  # programs would see the name here
 
         if config.compute_test_value != "off":
             hook("compute_test_value")(node)
@@ -197,7 +197,7 @@ class KernelOp(Op):
         try:
             return self.build(*nodes, **self.attrs)
         except ShapeError as problem:
-            from .refused import refused
+            from .refused import refused  # programs would see the name here
 
             return refused(self.build, nodes, self.attrs, problem)
 
@@ -246,7 +246,7 @@ class KernelOp(Op):
 
 
 def _test_values():
-    from ..base.config import config
+    from ..base.config import config  # programs would see the name here
 
     global _test_values
     values = config._values
@@ -275,7 +275,7 @@ class NodeOp(Op):
 
     def nodes(self, inputs):
         """The nodes of the outputs on other input nodes."""
-        from ...graph.node import item, make
+        from ...graph.node import item, make  # programs would see the name here
 
         node = make(self.op, inputs, self.attrs)
         if node.outs is None:
@@ -305,7 +305,7 @@ class NodeOp(Op):
 
 
 def _node_op(name, attrs):
-    from ...graph.op import REGISTRY
+    from ...graph.op import REGISTRY  # programs would see the name here
 
     return NodeOp(REGISTRY[name], attrs)
 

@@ -11,6 +11,7 @@ from ... import ops
 from ...base import dtypes
 from ...base.errors import UsageError
 from ...graph.node import constant as constant_node
+from ...graph.walk import rebuild
 from ..base.hooks import hook as _hook
 from ..base.names import elsewhere as _elsewhere
 from ..graph import apply as _gof
@@ -361,8 +362,6 @@ class Composite(ScalarOp):
         self.nin, self.nout, self.name = len(inputs), len(outputs), "Composite"
 
     def nodes(self, *nodes):
-        from ...graph.walk import rebuild
-
         casts = [meanings.cast_to(n, x.dtype) for n, x in zip(nodes, self.inputs)]
         return rebuild(
             [o.node for o in self.outputs], {x.node: n for x, n in zip(self.inputs, casts)}

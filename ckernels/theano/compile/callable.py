@@ -11,6 +11,7 @@ import weakref
 import numpy as np
 
 from ...base.errors import ArgumentError, UsageError
+from ...graph.walk import rebuild
 from ..base.hooks import hook
 from ..classes.scalar import Scalar
 from ..graph.apply import inputs
@@ -249,8 +250,6 @@ class Function:
     def _swapped(self, swap, delete_updates, name, own, profile=None, listed=False):
         import copy  # start-up
 
-        from ...graph.walk import rebuild
-
         spec = self.spec
         table = {a.node: b.node for a, b in swap.items()}
         updates = [] if delete_updates else spec.updates
@@ -345,7 +344,7 @@ class Function:
 
     def measured(self, asked):
         """This function, with its numbers in the ProfileStats that `profile=asked` names."""
-        from .profiling import ProfileStats
+        from .profiling import ProfileStats  # start-up: seldom used
 
         found = self.__dict__["_profile"] = ProfileStats.made(asked, self.name)
         found.functions.append(self)
@@ -395,7 +394,7 @@ class StateFunction(Function):
     """A function that gives states of NumPy's generator among its outputs."""
 
     def __call__(self, *args, **kwargs):
-        from ..tensor.raw_random import unpacked
+        from ..tensor.raw_random import unpacked  # start-up: seldom used
 
         found = self.detour(self.fast, args, kwargs)
         found = [found] if self.unpack_single else found

@@ -12,7 +12,9 @@ from ..base.exceptions import MissingInputError, UnusedInputError
 from ..base.warned import warn_user
 from ..graph.apply import Constant, ancestors, clone
 from ..graph.apply import inputs as leaf_variables
+from ..graph.fg import FunctionGraph, lower_again
 from ..graph.walks import is_leaf, mentioned_by, replayed
+from ..user_ops.perform import prepared
 
 
 class Lowered:
@@ -158,8 +160,6 @@ class Lowered:
 
     def prepare(self, way):
         """Compile the C of users' Ops, or with way="py" have them run by `perform`."""
-        from ..user_ops.perform import prepared
-
         roots = prepared(self.outputs + [new for _, new in self.updates], way)
         count = len(self.outputs)
         self.outputs = roots[:count]
@@ -205,8 +205,7 @@ def report_unused(variable, index, on_unused):
 
 def rewritten(inputs, variables, rewrites):
     """The FunctionGraph of variables after rewrites of users, with nodes of the engine."""
-    from ..graph.fg import FunctionGraph, lower_again
-    from ..rewrites.opt import MergeOptimizer
+    from ..rewrites.opt import MergeOptimizer  # start-up: seldom used
 
     inputs, variables = clone(inputs, variables, copy_inputs=False)
     free = [v for v in leaf_variables(variables) if not _held(v) and v not in inputs]

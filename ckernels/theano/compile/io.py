@@ -65,7 +65,10 @@ class In(SymbolicInput):
         borrow=None,
         shared=False,
     ):
-        from ..handles.sharedvar import Container, SharedVariable
+        from ..handles.sharedvar import (  # programs would see the name here
+            Container,
+            SharedVariable,
+        )
 
         if borrow is None:
             borrow = bool(mutable)
@@ -82,7 +85,7 @@ class In(SymbolicInput):
             implicit = isinstance(value, Container)
         self.shared = shared
         if update is not None:
-            from ..handles.variables import as_tensor_variable
+            from ..handles.variables import as_tensor_variable  # programs would see the name here
 
             if not isinstance(update, Variable):
                 update = as_tensor_variable(update)

@@ -42,8 +42,8 @@ class Maker:
 
 def folded(fgraph):
     """A graph after rewrites of users: equal nodes merged, constants computed, outputs copied."""
-    from ..rewrites.opt import MergeOptimizer
-    from ..user_ops.ops import deep_copy_op
+    from ..rewrites.opt import MergeOptimizer  # start-up: seldom used
+    from ..user_ops.ops import deep_copy_op  # start-up: seldom used
 
     MergeOptimizer().optimize(fgraph)
     for node in fgraph.toposort():

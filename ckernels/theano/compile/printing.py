@@ -134,7 +134,7 @@ pprint = _Printer()
 def _formula(v):
     """The formula of a variable, built bottom-up."""
     text = {}
-    from ..graph.apply import apply_order
+    from ..graph.apply import apply_order  # programs would see the name here
 
     for apply in apply_order([v]):
         made = _applied(apply, [text.get(x, None) or _leaf(x) for x in apply.inputs])
@@ -203,7 +203,7 @@ def var_descriptor(obj, _prev_obs=None, _tag_generator=None):
 
 
 def _printed(x, message, attrs):
-    from ... import ops
+    from ... import ops  # programs would see the name here
 
     return ops.print_(x, message + (" " + " ".join(f"{a} =" for a in attrs) if attrs else ""))
 
@@ -233,7 +233,7 @@ class Print(KernelOp):
 
 
 def _print_node(x, message, attrs, global_fn):
-    from ...graph.node import make
+    from ...graph.node import make  # programs would see the name here
 
     return make("theano_print", (x,), {"message": message, "attrs": attrs, "fn": global_fn})
 
@@ -260,7 +260,7 @@ class _Seen:
 
 
 def _register():
-    from ...graph.op import Op
+    from ...graph.op import Op  # programs would see the name here
 
     Op(
         "theano_print",
@@ -297,7 +297,7 @@ def pydotprint(
     import os  # no name of this module
     import tempfile  # start-up
 
-    from ...api.draw import draw
+    from ...api.draw import draw  # programs would see the name here
 
     what = drawable(fct)
     if return_image or outfile is None and format == "svg":

@@ -1,8 +1,10 @@
 """OpFromGraph: a graph as an Op, with gradients of one's own where that is wanted."""
 
 from ...base.errors import ArgumentError, UsageError
+from ..base.exceptions import MissingInputError
 from ..base.names import absent_of as _absent_of
 from ..classes.op import Op
+from ..compile.function import function
 from ..graph.apply import Apply, Constant, io_connection_pattern
 from ..graph.apply import inputs as graph_inputs
 from ..graph.type import DisconnectedType, NullType
@@ -60,8 +62,6 @@ class OpFromGraph(Op):
             if v not in inputs and not isinstance(v, (Constant, SharedVariable))
         ]
         if missing:
-            from ..base.exceptions import MissingInputError
-
             raise MissingInputError(f"the graph needs {missing[0]}, which is not among the inputs")
 
     def __eq__(self, other):
@@ -92,8 +92,6 @@ class OpFromGraph(Op):
     def perform(self, node, inputs, outputs):
         fn = self.__dict__.get("_fn")
         if fn is None:
-            from ..compile.function import function
-
             fn = self.__dict__["_fn"] = function(
                 self.inputs, self.outputs, on_unused_input="ignore"
             )
@@ -133,7 +131,7 @@ class OpFromGraph(Op):
         return io_connection_pattern(self.inputs, self.outputs)
 
     def _default(self, inputs, output_grads):
-        from .functions import grad
+        from .functions import grad  # start-up: seldom used
 
         inner = [x.type() for x in self.inputs]
         outs = replayed(self.outputs, dict(zip(self.inputs, inner)))
@@ -179,7 +177,7 @@ class OpFromGraph(Op):
         ]
 
     def _default_rop(self, inputs, points):
-        from .functions import Rop
+        from .functions import Rop  # start-up: seldom used
 
         inner = [x.type() for x in self.inputs]
         outs = replayed(self.outputs, dict(zip(self.inputs, inner)))

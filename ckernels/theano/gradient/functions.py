@@ -25,6 +25,7 @@ from ..graph.apply import Constant, Variable, ancestors, apply_order
 from ..graph.type import DisconnectedType, NullType
 from ..graph.walks import LAZY, applied, handle_of, is_leaf, known_handles, mentioned_by
 from ..handles.variables import Handle, as_tensor_variable, wrap
+from ..tensor.creation import alloc, zeros_like
 from ..tensor.shaping import patternbroadcast
 from ..user_ops.perform import Performed, is_opaque, noting
 from .differences import GradientError, numeric_grad
@@ -181,7 +182,7 @@ def grad(
             f"return_disconnected is 'zero', 'None' or 'Disconnected', not {return_disconnected!r}"
         )
     if any(hasattr(x, "tensor_parts") for x in targets):
-        from ..sparse.functions import by_data
+        from ..sparse.functions import by_data  # start-up: seldom used
 
         options = {
             "consider_constant": consider_constant,
@@ -497,8 +498,6 @@ def _identity(x):
 def _zeros(x):
     if not isinstance(x, Handle):
         return x.type.zeros_like(x) if hasattr(x.type, "zeros_like") else DisconnectedType()()
-    from ..tensor.creation import zeros_like
-
     return zeros_like(x, dtype=x.dtype if dtypes.is_inexact(x.dtype) else config.floatX)
 
 
@@ -621,7 +620,7 @@ def _rop(y, xs, vs):
     reach = {n.uid for n in toposort([y])}
     if not any(x.uid in reach for x, _ in live):
         return None
-    from .rops import has_own, tangent
+    from .rops import has_own, tangent  # start-up: seldom used
 
     users = [
         n.attrs["op"].op for n in toposort([y]) if n.op.name in ("perform", "perform_unfolded")
@@ -697,8 +696,6 @@ def jacobian(expression, wrt, consider_constant=None, disconnected_inputs="raise
         if node is None:
             _disconnected(x, expression, disconnected_inputs)
             size = expression.shape[0]
-            from ..tensor.creation import alloc
-
             node = alloc(
                 np.asarray(0, expression.dtype), size, *[x.shape[i] for i in range(x.ndim)]
             ).node

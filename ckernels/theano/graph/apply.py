@@ -86,7 +86,7 @@ class Variable(Node):
         return f"<{self.type}>"
 
     def __repr__(self, firstPass=True):
-        from ..base.config import config
+        from ..base.config import config  # programs would see the name here
 
         text = str(self)
         value = getattr(self.tag, "test_value", None) if config.print_test_value else None

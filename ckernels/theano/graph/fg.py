@@ -8,7 +8,7 @@ from ...base.errors import ArgumentError, UsageError
 from ..base.exceptions import MissingInputError  # noqa: F401
 from ..base.names import absent_of as _absent_of
 from ..base.utils import object2
-from .apply import Constant, apply_order, clone
+from .apply import Constant, apply_order, as_string, clone, clone_get_equiv
 
 
 class InconsistencyError(Exception):
@@ -195,8 +195,6 @@ class FunctionGraph(object2):
 
     def clone_get_equiv(self, check_integrity=True, attach_feature=True):
         """(a copy, {variable or Apply: its copy})."""
-        from .apply import clone_get_equiv
-
         equiv = clone_get_equiv(self.inputs, self.outputs)
         made = FunctionGraph(
             [equiv[v] for v in self.inputs], [equiv[v] for v in self.outputs], clone=False
@@ -209,8 +207,6 @@ class FunctionGraph(object2):
         return item in self.apply_nodes or item in self.variables
 
     def __str__(self):
-        from .apply import as_string
-
         return f"[{', '.join(as_string(self.inputs, self.outputs))}]"
 
     __repr__ = __str__

@@ -8,6 +8,7 @@ import copy
 
 import numpy as np
 
+from ...runtime.state import Store
 from ..base.config import config
 from . import apply as gof
 
@@ -59,8 +60,6 @@ class Held:
 
 
 def _held(array):
-    from ...runtime.state import Store
-
     made = object.__new__(Held)
     made.store = Store(array)
     made.container = None

@@ -9,6 +9,7 @@ import copy
 
 import numpy as np
 
+from ...api.operands import is_sparse_matrix
 from ...api.tensor import Variable as StoredVariable
 from ...base.errors import CKernelsError, IndexOutOfBounds, UsageError
 from ...graph.node import make
@@ -241,8 +242,6 @@ class ScalarSharedVariable(TensorSharedVariable):
 
 
 def _no_sparse(value):
-    from ...api.operands import is_sparse_matrix
-
     return not is_sparse_matrix(value)
 
 

@@ -43,7 +43,7 @@ __getattr__ = _absent_of(
 
 def install():
     """Make this package what `import theano` finds; see installing.py."""
-    from .installing import install as act
+    from .installing import install as act  # programs would see the name here
 
     act()
 

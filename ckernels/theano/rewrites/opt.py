@@ -17,6 +17,7 @@ from ..base.names import absent_of as _absent_of
 from ..base.names import place
 from ..graph.apply import Constant, Variable, equal_computations
 from ..graph.fg import InconsistencyError
+from ..handles.variables import as_tensor_variable
 from .local_opt import (  # noqa: F401
     FromFunctionLocalOptimizer,
     LocalOptGroup,
@@ -384,8 +385,6 @@ class NavigatorOptimizer(Optimizer):
                     )
                 continue
             if not isinstance(made, Variable):
-                from ..handles.variables import as_tensor_variable
-
                 made = as_tensor_variable(made)
             pairs.append((v, made))
         return pairs, remove

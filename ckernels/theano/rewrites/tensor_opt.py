@@ -3,6 +3,7 @@
 Theano's own rewrites are the engine's affair; these come before it, over the graph as written.
 """
 
+from ..base.exceptions import NotScalarConstantError
 from ..base.names import absent_of as _absent_of
 from ..handles.constants import get_scalar_constant_value  # noqa: F401
 from ..tensor.indexing import get_canonical_form_slice  # noqa: F401
@@ -52,8 +53,6 @@ register_specialize_device = _registers("specialize")
 
 def __getattr__(name):
     if name == "NotScalarConstantError":
-        from ..base.exceptions import NotScalarConstantError
-
         return NotScalarConstantError
     if hasattr(_opt, name) and not name.startswith("_"):
         return getattr(_opt, name)

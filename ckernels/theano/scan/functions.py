@@ -17,10 +17,14 @@ from ..base.config import config
 from ..base.exceptions import MissingInputError, RefusedError
 from ..base.names import absent_of as _absent_of
 from ..classes.meanings import upcast
-from ..graph.apply import Variable
+from ..compile.function import replacement, update_of
+from ..graph.apply import Constant, Variable, ancestors, inputs
 from ..graph.walks import handle_of, known_handles, replayed
-from ..handles.sharedvar import SharedVariable, TensorSharedVariable
+from ..handles.sharedvar import Container, SharedVariable, TensorSharedVariable
+from ..handles.type import TensorType
 from ..handles.variables import Handle, as_tensor_variable, wrap
+from ..tensor.creation import arange
+from ..tensor.elementwise import minimum
 from .op import Scan  # noqa: F401 (the op that results show)
 from .updates import OrderedUpdates
 
@@ -66,7 +70,7 @@ def scan(
     """
     others = _listed(non_sequences)
     if any(isinstance(x, Variable) and getattr(x, "node", None) is None for x in others):
-        from .objects import scan_objects
+        from .objects import scan_objects  # start-up: seldom used
 
         rows, infos = _listed(sequences), _listed(outputs_info)
         return scan_objects(fn, rows, infos, others, n_steps, return_list)
@@ -218,8 +222,6 @@ class _Scan:
         return shared_on(v)
 
     def everything(self):
-        from ..graph.apply import ancestors
-
         return ancestors(self.seen)
 
     def step(self, *args):
@@ -282,8 +284,6 @@ class _Scan:
 
     def check_strict(self, handles, outputs, updates):
         """Shared variables that the step uses must be among non_sequences."""
-        from ..graph.apply import inputs
-
         mine = {id(h) for h in handles}
         for v in inputs(
             [*outputs, *[u for u in updates.values() if isinstance(u, Variable)]], set(handles)
@@ -335,16 +335,11 @@ def _as_state(out, state):
 
 
 def _update(v, new):
-    from ..compile.function import update_of
-
     return update_of(v, new)
 
 
 def shared_on(v):
     """A facade's variable on the store of one of K."""
-    from ..handles.sharedvar import Container
-    from ..handles.type import TensorType
-
     type_ = TensorType(v.dtype, [d == 1 for d in v.node.shape])
     container = Container(None, None, False, None, v.name, type_, v.store)
     made = TensorSharedVariable(v.name, type_, None, None, container=container)
@@ -487,9 +482,6 @@ def scan_checkpoints(
 
 def _every(x, n):
     """The last row of each segment of `n` rows."""
-    from ..tensor.creation import arange
-    from ..tensor.elementwise import minimum
-
     size = x.shape[0]
     count = (size + n - 1) // n
     return minimum(arange(count) * n + (n - 1), size - 1)
@@ -503,8 +495,6 @@ def clone(output, replace=None, strict=True, share_inputs=True, copy_inputs=None
 
     replace: {variable: variable} or pairs; share_inputs=False: inputs are copied too.
     """
-    from ..compile.function import replacement
-
     if copy_inputs is not None:
         share_inputs = copy_inputs
     pairs = list(replace.items()) if hasattr(replace, "items") else list(replace or ())
@@ -517,8 +507,6 @@ def clone(output, replace=None, strict=True, share_inputs=True, copy_inputs=None
     table = {old: replacement(old, new, strict) for old, new in pairs}
     found = replayed(outputs, table)
     if not share_inputs:
-        from ..graph.apply import Constant, inputs
-
         found = replayed(
             found, {v: v.clone() for v in inputs(found) if not isinstance(v, Constant)}
         )

@@ -4,6 +4,7 @@ import numpy as np
 
 from ..base.exceptions import NotSupportedHere
 from ..classes.op import Op
+from ..compile.function import function
 from ..graph.apply import Apply
 from ..handles.type import TensorType
 from ..handles.variables import as_tensor_variable
@@ -25,8 +26,6 @@ class ObjectScan(Op):
         return Apply(self, list(inputs), [t() for t in kinds])
 
     def perform(self, node, inputs, storage):
-        from ..compile.function import function
-
         if self.made is None:
             self.made = function(*self.inner, on_unused_input="ignore")
         many, held = self.counts

@@ -30,6 +30,9 @@ from ..graph.type import Type
 from ..handles.sharedvar import SharedVariable, TensorSharedVariable
 from ..handles.type import TensorType, name_of
 from ..handles.variables import as_tensor_variable, wrap
+from ..tensor.creation import arange
+from ..tensor.elementwise import conj as of_tensor
+from ..tensor.joining import stack
 from ..user_ops.perform import Standing, standing_for
 
 sparse_formats = ["csc", "csr"]
@@ -608,9 +611,6 @@ def rows_of(x, index):
     x, index = as_sparse_variable(x), as_tensor_variable(index)
     if index.ndim != 1 or index.dtype not in integer_dtypes:
         raise UsageError(f"rows are named by a vector of integers, not by one of {index.type}")
-    from ..tensor.creation import arange
-    from ..tensor.joining import stack
-
     height, count = x.shape[0], index.shape[0]
     ones = index.ones_like().astype(x.dtype)  # a matrix with a one in each row, times x
     one_hot = CSR(ones, arange(height)[index], arange(count + 1), stack([count, height]))
@@ -639,8 +639,6 @@ def structured_dot_grad(sparse_A, dense_B, ga):  # noqa: N803 (Theano's names)
 
 def _dot_grad(format):
     def function(indices, indptr, b, g):
-        from ..tensor.joining import stack
-
         indices, b, g = map(as_tensor_variable, (indices, b, g))
         shape = stack([g.shape[0], b.shape[0]])
         places = CSM(format)(indices.ones_like().astype(g.dtype), indices, indptr, shape)
@@ -668,8 +666,6 @@ def structured_monoid(tensor_op):
 
 def conj(x):
     """The conjugate of each number that is stored."""
-    from ..tensor.elementwise import conj as of_tensor
-
     return structured_monoid(of_tensor)(conj)(x)
 
 

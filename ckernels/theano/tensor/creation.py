@@ -11,6 +11,7 @@ from ..classes.meanings import DISCRETE, upcast
 from ..classes.op import KernelOp
 from ..handles.type import name_of
 from ..handles.variables import Handle, as_tensor_variable, constant
+from .elementwise import cast, fill
 from .shaping import as_shape
 
 __all__ = ["Alloc", "AllocEmpty", "alloc", "zeros", "ones", "zeros_like", "ones_like", "eye", "Eye",
@@ -97,8 +98,6 @@ def full(shape, fill_value, dtype=None):
 
 def full_like(a, fill_value, dtype=None):
     """A value in the shape of `a`."""
-    from .elementwise import cast, fill
-
     a = as_tensor_variable(a)
     return fill(a, cast(fill_value, dtype or a.dtype))
 
@@ -114,8 +113,6 @@ def ones_like(model, dtype=None, opt=False):
 
 
 def _like(number, model, dtype):
-    from .elementwise import fill
-
     model = as_tensor_variable(model)
     dtype = model.dtype if dtype is None else name_of(dtype)
     return fill(model, constant(np.asarray(number, dtype=dtype)))

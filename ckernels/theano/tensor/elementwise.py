@@ -6,9 +6,13 @@ and the rows themselves are in meanings.py, the scalar ops in ../scalar.py.
 
 import functools
 
+from ... import ops
 from ...base.errors import ArgumentError, CKernelsError, UsageError
-from ..classes import meanings
+from ..base.config import config
+from ..classes import meanings, scalar
 from ..classes.op import KernelOp
+from ..classes.scalar import IntegerDivisionError, cast_op
+from ..handles.type import name_of
 from ..handles.variables import as_tensor_variable
 
 __all__ = ["Elemwise", "DimShuffle", "cast", "round", "iround", "fill", "allclose", "isclose",
@@ -98,8 +102,6 @@ def _typed_as(build, place):
 
 
 def _make():
-    from ..classes import scalar
-
     for name in (*meanings.UNARY, *meanings.SEVERAL):
         globals()[name] = Elemwise(getattr(scalar, SCALAR.get(name, name)))
 
@@ -178,8 +180,6 @@ class DimShuffle(KernelOp):
 
 
 def _dimshuffle(x, order):
-    from ... import ops
-
     kept = [p for p in order if p != "x"]
     dropped = tuple(a for a in range(x.ndim) if a not in kept)
     if dropped:
@@ -197,8 +197,6 @@ class Cast(KernelOp):
 
     @property
     def scalar_op(self):
-        from ..classes.scalar import cast_op
-
         return cast_op(self.attrs["dtype"])
 
     def __str__(self):
@@ -210,8 +208,6 @@ class Cast(KernelOp):
 
 def cast(x, dtype):
     """`x` in another dtype; `x` itself where it has it. 'floatX' is the default float dtype."""
-    from ..handles.type import name_of
-
     dtype = name_of(dtype)
     x = as_tensor_variable(x)
     if x.type.dtype == dtype:
@@ -255,8 +251,6 @@ def isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
 
 
 def _isclose(a, b, rtol, atol, equal_nan):
-    from ... import ops
-
     a, b = meanings.common(a, b)
     if meanings.dtypes.is_discrete(a.dtype):
         a, b = ops.cast(a, "float64"), ops.cast(b, "float64")
@@ -285,9 +279,6 @@ def mod_check(x, y):
 
 def _are_whole(x, y):
     """Whether both are integers; an error where the flag int_division says that this is one."""
-    from ..base.config import config
-    from ..classes.scalar import IntegerDivisionError
-
     whole = x.dtype in meanings.DISCRETE and y.dtype in meanings.DISCRETE
     if whole and config.int_division == "raise":
         raise IntegerDivisionError(
@@ -298,8 +289,6 @@ def _are_whole(x, y):
 
 def div_proxy(x, y):
     """x / y; of integers what the flag int_division says: x // y ('int'), x / y, or an error."""
-    from ..base.config import config
-
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     whole = _are_whole(x, y)
     return _op("int_div" if whole and config.int_division == "int" else "true_div")(x, y)

@@ -13,6 +13,10 @@ from ..classes.op import KernelOp, Op
 from ..graph.apply import Apply
 from ..handles.type import TensorType
 from ..handles.variables import Handle, as_tensor_variable
+from .creation import arange, zeros
+from .elementwise import cast, clip, maximum
+from .indexing import flatnonzero, inc_subtensor, set_subtensor
+from .shaping import get_vector_length
 
 __all__ = ["CumOp", "CumsumOp", "CumprodOp", "cumsum", "cumprod", "diff", "bincount", "squeeze",
            "compress", "repeat", "RepeatOp", "bartlett", "Bartlett", "fill_diagonal",
@@ -101,18 +105,14 @@ def bincount(x, weights=None, minlength=None, assert_nonneg=False):
 
     The result is as long as the largest number and `minlength` need.
     """
-    from .creation import zeros
-    from .elementwise import cast, maximum
-    from .indexing import inc_subtensor
-
     x = as_tensor_variable(x)
     if x.ndim != 1:
         raise UsageError(f"bincount counts the elements of a vector: flatten x (ndim {x.ndim})")
     if x.dtype not in DISCRETE:
         raise UsageError("bincount counts integers")
     if assert_nonneg:
-        from .raise_op import Assert
-        from .reductions import all
+        from .raise_op import Assert  # start-up: seldom used
+        from .reductions import all  # hides Python's all
 
         x = Assert("bincount cannot count numbers below 0")(x, all(x >= 0))
     size = cast(x.max() + 1, "int64")
@@ -126,15 +126,13 @@ def bincount(x, weights=None, minlength=None, assert_nonneg=False):
 
 def squeeze(x, axis=None):
     """Without the axes known to have size 1."""
-    from .shaping import squeeze
+    from .shaping import squeeze  # start-up: seldom used
 
     return squeeze(x, axis)
 
 
 def compress(condition, x, axis=None):
     """The slices of `x` along `axis` where the vector `condition` is true."""
-    from .indexing import flatnonzero
-
     indices = flatnonzero(as_tensor_variable(condition))
     x = as_tensor_variable(x)
     return x.take(indices, axis=axis)
@@ -279,13 +277,8 @@ def fill_diagonal_offset(a, val, offset):
 
 def to_one_hot(y, nb_class, dtype=None):
     """Rows of zeros with a one at the places that the integer vector `y` gives."""
-    from .creation import zeros
-    from .indexing import set_subtensor
-
     y = as_tensor_variable(y)
     ret = zeros((y.shape[0], nb_class), dtype=dtype or config.floatX)
-    from .creation import arange
-
     return set_subtensor(ret[arange(y.shape[0]), y], 1)
 
 
@@ -363,8 +356,6 @@ def _dims(dims, count=None):
         raise UsageError(f"dims, the sizes of the axes, are integers, not {dims.dtype}")
     if dims.ndim != 1:
         raise UsageError(f"dims, the sizes of the axes, is a vector, not of {dims.ndim} axes")
-    from .shaping import get_vector_length
-
     count = get_vector_length(dims) if count is None else count
     return [dims[i].astype("int64") for i in range(count)]
 
@@ -376,8 +367,8 @@ def unravel_index(indices, dims, order="C", ndim=None):
     rest = as_tensor_variable(indices)
     if rest.dtype not in DISCRETE:
         raise UsageError("'indices' must be integers")
-    from .raise_op import valued
-    from .reductions import all
+    from .raise_op import valued  # start-up: seldom used
+    from .reductions import all  # hides Python's all
 
     rest, found = rest.astype("int64"), []
     sizes, total = _dims(dims, ndim), 1
@@ -396,9 +387,8 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
         raise ArgumentError("mode must be 'raise', 'wrap' or 'clip'")
     if order not in ("C", "F"):
         raise ArgumentError("order must be 'C' or 'F'")
-    from .elementwise import clip
-    from .raise_op import valued
-    from .reductions import all
+    from .raise_op import valued  # start-up: seldom used
+    from .reductions import all  # hides Python's all
 
     if isinstance(multi_index, Handle):
         count = multi_index.node.shape[0]

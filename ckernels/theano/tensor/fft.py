@@ -40,7 +40,7 @@ class RFFTOp(Op):
         g, s = output_grads[0], inputs[1]
         # The real transform leaves out half of the numbers, which are conjugates of the others.
         half = [slice(None)] * (g.ndim - 2) + [slice(1, (s[-1] // 2) + (s[-1] % 2))] + [slice(None)]
-        from .indexing import set_subtensor
+        from .indexing import set_subtensor  # programs would see the name here
 
         g = set_subtensor(g[tuple(half)], g[tuple(half)] * 0.5)
         return [irfft_op(g, s), _disconnected()]
@@ -62,7 +62,7 @@ class IRFFTOp(Op):
                 f"imaginary parts last), not {a.ndim}"
             )
         if s is None:
-            from .indexing import set_subtensor
+            from .indexing import set_subtensor  # programs would see the name here
 
             s = a.shape[1:-1]
             s = set_subtensor(s[-1], (s[-1] - 1) * 2)
@@ -88,7 +88,7 @@ class IRFFTOp(Op):
             + [slice(1, (s[-1] // 2) + (s[-1] % 2))]
             + [slice(None)]
         )
-        from .indexing import set_subtensor
+        from .indexing import set_subtensor  # programs would see the name here
 
         found = set_subtensor(found[tuple(half)], found[tuple(half)] * 2)
         return [found, _disconnected()]
@@ -98,7 +98,7 @@ class IRFFTOp(Op):
 
 
 def _disconnected():
-    from ..graph.type import DisconnectedType
+    from ..graph.type import DisconnectedType  # programs would see the name here
 
     return DisconnectedType()()
 
@@ -128,7 +128,7 @@ def irfft(inp, norm=None, is_odd=False):
     """The inverse of `rfft`; is_odd: whether the last axis of the result is odd."""
     if is_odd not in (True, False):
         raise ArgumentError(f"is_odd says yes or no: give True or False, not {is_odd}")
-    from .indexing import set_subtensor
+    from .indexing import set_subtensor  # programs would see the name here
 
     inp, norm = as_tensor_variable(inp), _norm(norm)
     s = inp.shape[1:-1]

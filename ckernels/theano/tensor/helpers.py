@@ -4,6 +4,8 @@ import numpy as np
 
 from ...base.errors import NotSupported
 from ..base.exceptions import AsTensorError
+from ..handles.type import name_of
+from ..handles.variables import as_tensor_variable
 
 
 def dot(l, r):  # noqa: E741
@@ -23,13 +25,9 @@ def dot(l, r):  # noqa: E741
 
 def _asarray(a, dtype, order=None):
     """np.asarray with a dtype by name."""
-    from ..handles.type import name_of
-
     return np.asarray(a, dtype=name_of(dtype) if isinstance(dtype, str) else dtype, order=order)
 
 
 def as_symbolic(x):
     """`x` as a variable."""
-    from ..handles.variables import as_tensor_variable
-
     return as_tensor_variable(x)

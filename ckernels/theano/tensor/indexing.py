@@ -299,7 +299,7 @@ def inc_subtensor(x, y, inplace=False, set_instead_of_inc=False, tolerate_inplac
         )
     ones = [d for d in range(-y.ndim, 0) if x.broadcastable[d] and not y.broadcastable[d]]
     if ones:  # such an axis has to be of size 1, which is checked when it is computed
-        from .shaping import addbroadcast
+        from .shaping import addbroadcast  # programs would see the name here
 
         y = addbroadcast(y, *ones)
     if is_complex(y.dtype) and not is_complex(x.dtype):
@@ -319,8 +319,8 @@ def inc_subtensor(x, y, inplace=False, set_instead_of_inc=False, tolerate_inplac
 
 def _through_view(x, apply, y, put):
     """Writing to a subtensor that was reshaped or transposed, or had axes of size 1 changed."""
-    from .elementwise import DimShuffle
-    from .shaping import Flatten, Rebroadcast, Reshape
+    from .elementwise import DimShuffle  # programs would see the name here
+    from .shaping import Flatten, Rebroadcast, Reshape  # programs would see the name here
 
     inner = apply.inputs[0] if apply.inputs else None
     if isinstance(apply.op, DimShuffle):
@@ -328,7 +328,7 @@ def _through_view(x, apply, y, put):
         y = y.dimshuffle(["x"] * lead + list(range(y.ndim)))
         order = apply.op.new_order
         back = [order.index(i) if i in order else "x" for i in range(inner.ndim)]
-        from .shaping import unbroadcast
+        from .shaping import unbroadcast  # programs would see the name here
 
         y = (
             y.dimshuffle(back)
@@ -338,7 +338,7 @@ def _through_view(x, apply, y, put):
         )
         return inc_subtensor(inner, y, set_instead_of_inc=put)
     if isinstance(apply.op, (Reshape, Flatten)):
-        from .elementwise import second
+        from .elementwise import second  # programs would see the name here
 
         return inc_subtensor(
             inner, second(x, y).reshape(inner.shape, ndim=inner.ndim), set_instead_of_inc=put
@@ -382,7 +382,7 @@ def take(a, indices, axis=None, mode="raise"):
     if mode == "wrap":
         indices = indices % a.shape[axis]
     elif mode == "clip":
-        from .elementwise import clip
+        from .elementwise import clip  # programs would see the name here
 
         indices = clip(indices, 0, a.shape[axis] - 1)
     return subtensor(a, (slice(None),) * axis + (indices,))
@@ -400,17 +400,17 @@ class Choose(KernelOp):
         if a.dtype not in DISCRETE:
             raise UsageError("choose picks by number: pass integers first, not", a.dtype)
         if isinstance(choices, (list, tuple)):
-            from .joining import stack
+            from .joining import stack  # programs would see the name here
 
             choices = [as_tensor_variable(c) for c in choices]
             ndim = max(c.ndim for c in choices)
             if any(c.ndim != ndim for c in choices):
-                from .shaping import shape_padleft
+                from .shaping import shape_padleft  # programs would see the name here
 
                 choices = [shape_padleft(c, ndim - c.ndim) for c in choices]
             if ndim and len(choices) > 1:
-                from .creation import zeros_like
-                from .elementwise import add, fill
+                from .creation import zeros_like  # programs would see the name here
+                from .elementwise import add, fill  # programs would see the name here
 
                 common = add(*[zeros_like(c, "int8") for c in choices])
                 choices = [fill(common, c) for c in choices]
@@ -422,7 +422,7 @@ class Choose(KernelOp):
 
 
 def _choose(a, choices, mode):
-    from ...graph.node import constant as node
+    from ...graph.node import constant as node  # programs would see the name here
 
     a = ops.cast(a, "int64")
     count = ops.size_of(choices, 0)
@@ -464,7 +464,13 @@ def get_canonical_form_slice(theslice, length):
 
     `theslice` is a slice or an index, of ints and scalar variables; an index comes back >= 0.
     """
-    from .elementwise import ceil_intdiv, clip, lt, maximum, switch
+    from .elementwise import (  # programs would see the name here
+        ceil_intdiv,
+        clip,
+        lt,
+        maximum,
+        switch,
+    )
 
     if not isinstance(theslice, slice):
         i = as_tensor_variable(theslice)
@@ -501,7 +507,7 @@ def nonzero(a, return_matrix=False):
     found = KernelOp(_nonzero, "Nonzero")(a)
     found = found if isinstance(found, list) else [found]
     if return_matrix:
-        from .joining import stack
+        from .joining import stack  # programs would see the name here
 
         return stack(found, 0)
     return tuple(found)
@@ -556,7 +562,7 @@ def inverse_permutation(perm):
 
 
 def _line(n):
-    from ...graph.node import constant as node
+    from ...graph.node import constant as node  # programs would see the name here
 
     return ops.arange(node(np.asarray(0)), n, node(np.asarray(1)), "int64")
 

@@ -4,16 +4,16 @@
 accept_inplace=True whose output is such an op of an input writes to the array it is called with.
 """
 
+from ..base.names import elsewhere
 from ..classes import meanings
 from . import elementwise
+from .shaping import transpose
 
 _OWN = {"abs__inplace": "abs_", "int_div_inplace": "int_div", "transpose_inplace": None}
 
 
 def __getattr__(name):
     if name == "transpose_inplace":
-        from .shaping import transpose
-
         return transpose
     base = _OWN.get(name) or name.removesuffix("_inplace")
     if name.endswith("_inplace"):
@@ -22,6 +22,4 @@ def __getattr__(name):
                 plain = getattr(elementwise, found)
                 made = elementwise.Elemwise(plain.scalar_op, {0: 0}, name)
                 return globals().setdefault(name, made)
-    from ..base.names import elsewhere
-
     return elsewhere("theano.tensor.inplace", name)

@@ -5,10 +5,12 @@ import numpy as np
 from ... import ops
 from ...base import dtypes
 from ...base.errors import ArgumentError, CKernelsError, IndexOutOfBounds, ShapeError, UsageError
+from ...graph.node import constant as constant_node
 from ..base.exceptions import NotScalarConstantError
 from ..base.warned import warn_user
 from ..classes.meanings import DISCRETE, upcast
 from ..classes.op import KernelOp
+from ..handles.constants import get_scalar_constant_value
 from ..handles.variables import Handle, as_tensor_variable, constant
 from .elementwise import eq, ge, gt, lt, switch
 
@@ -45,8 +47,6 @@ class Join(KernelOp):
 def _axis(axis):
     """An axis as an int."""
     if isinstance(axis, Handle):
-        from ..handles.constants import get_scalar_constant_value
-
         if axis.ndim or axis.dtype not in DISCRETE:
             raise UsageError(f"an axis is an integer, not {axis.type}")
         return int(get_scalar_constant_value(axis))
@@ -89,7 +89,7 @@ def join(axis, *tensors_list):
 def _join_along(axis, tensors):
     """`join` along the axis that an integer variable says in each call: of three axes, as those
     before it and those behind it are one each."""
-    from .raise_op import valued
+    from .raise_op import valued  # start-up: seldom used
 
     ndim = tensors[0].ndim
     _check_axes(tensors)
@@ -191,10 +191,8 @@ class MakeVector(KernelOp):
 
 
 def _vector(*scalars, dtype):
-    from ...graph.node import constant
-
     if not scalars:
-        return constant(np.zeros(0, dtype))
+        return constant_node(np.zeros(0, dtype))
     return ops.stack([ops.cast(s, dtype) for s in scalars], 0)
 
 

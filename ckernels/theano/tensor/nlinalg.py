@@ -12,6 +12,11 @@ from ..classes.op import KernelOp, Op
 from ..graph.apply import Apply
 from ..handles.type import TensorType
 from ..handles.variables import as_tensor_variable
+from . import creation
+from .creation import diagonal, identity_like
+from .elementwise import abs_, neq
+from .products import dot
+from .reductions import prod
 
 __path__ = []  # modules of Theano below this one: installing.py knows them
 __all__ = ["matrix_inverse", "det", "svd", "qr", "eigh", "pinv", "matrix_dot", "trace", "diag",
@@ -133,8 +138,6 @@ def eigh(a, UPLO="L"):  # noqa: N803 (NumPy's name)
 
 def matrix_dot(*args):
     """The product of several matrices."""
-    from .products import dot
-
     found = args[0]
     for a in args[1:]:
         found = dot(found, a)
@@ -143,8 +146,6 @@ def matrix_dot(*args):
 
 def matrix_power(M, n):  # noqa: N803 (Theano's name)
     """The matrix `M` to the power of the int `n`, by squaring."""
-    from .creation import identity_like
-
     M, n = _matrix(M), _given.integer(n, "the power of a matrix")  # noqa: N806
     if n < 0:
         return matrix_power(matrix_inverse(M), -n)
@@ -159,36 +160,27 @@ def matrix_power(M, n):  # noqa: N803 (Theano's name)
 
 def trace(X):  # noqa: N803
     """The sum of the diagonal."""
-    from .creation import diagonal
-
     return diagonal(X).sum()
 
 
 def diag(x):
     """The diagonal of a matrix, or the matrix of a diagonal."""
-    from . import creation
-
     return creation.diag(x)
 
 
 def extract_diag(x):
     """The diagonal of a matrix."""
-    from . import creation
-
     return creation.diagonal(x)
 
 
 def alloc_diag(x):
     """The matrix of a diagonal."""
-    from . import creation
-
     return creation.diag(x)
 
 
 def norm(x, ord):
     """The norm of a vector or matrix: a number p, 'inf', '-inf', 'fro', or None for 2 or 'fro'."""
-    from .elementwise import abs_
-    from .reductions import max, min, sum
+    from .reductions import max, min, sum  # hides Python's max, min, sum
 
     x = as_tensor_variable(x)
     if x.ndim == 0:
@@ -206,8 +198,6 @@ def norm(x, ord):
         if ord == -np.inf:
             return min(abs_(x))
         if ord == 0:
-            from .elementwise import neq
-
             return neq(x, 0).sum()
         return sum(abs_(x**ord)) ** (1.0 / ord)
     if ord in (None, "fro"):
@@ -220,8 +210,6 @@ def norm(x, ord):
 
 def tensorinv(a, ind=2):
     """The inverse of a tensor for tensordot(., ., ind)."""
-    from .reductions import prod
-
     a = as_tensor_variable(a)
     if ind <= 0:
         raise ArgumentError("Invalid ind argument.")
@@ -232,7 +220,7 @@ def tensorinv(a, ind=2):
 
 def tensorsolve(a, b, axes=None):
     """x with tensordot(a, x, x.ndim) = b."""
-    from .slinalg import solve
+    from .slinalg import solve  # start-up: seldom used
 
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if axes is not None:
@@ -334,7 +322,7 @@ class ByNumPy(Op):
             cell[0] = np.asarray(value, v.type.dtype)
 
     def grad(self, inputs, output_gradients):
-        from ..gradient.functions import grad_not_implemented
+        from ..gradient.functions import grad_not_implemented  # start-up: seldom used
 
         return [grad_not_implemented(self, k, x) for k, x in enumerate(inputs)]
 

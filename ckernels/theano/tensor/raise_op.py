@@ -1,5 +1,6 @@
 """Assert: a tensor that is computed only if conditions hold."""
 
+from ... import ops
 from ..base.exceptions import RefusedError
 from ..base.names import absent_of as _absent_of
 from ..classes.op import KernelOp
@@ -7,8 +8,6 @@ from ..handles.variables import as_tensor_variable
 
 
 def _check(x, *conditions, message, error=""):
-    from ... import ops
-
     return ops.check(x, *conditions, message=message, error=error)
 
 

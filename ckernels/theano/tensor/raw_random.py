@@ -10,6 +10,7 @@ import functools
 import numpy as np
 
 from ... import ops
+from ...api.tensor import placeholder_node
 from ...base.errors import ArgumentError, UsageError
 from ...graph.node import item, make
 from ...graph.op import Op as Row
@@ -21,10 +22,12 @@ from ..classes.meanings import upcast
 from ..classes.op import Op
 from ..graph import apply as _gof
 from ..graph.apply import Apply
-from ..graph.type import Type
+from ..graph.type import DisconnectedType, Type
 from ..handles.sharedvar import Container, TensorSharedVariable
 from ..handles.variables import as_tensor_variable, wrap
 from .elementwise import maximum
+from .indexing import permute_row_elements
+from .shaping import get_vector_length
 
 WORDS = 628
 
@@ -82,8 +85,6 @@ class RandomStateType(Type):
 
 
 def _placeholder(name):
-    from ...api.tensor import placeholder_node
-
     return placeholder_node("uint32", (WORDS,), name)
 
 
@@ -302,8 +303,6 @@ class RandomFunction(Op):
             out.node = node
 
     def grad(self, inputs, outputs):
-        from ..graph.type import DisconnectedType
-
         return [DisconnectedType()() for _ in inputs]
 
     def __str__(self):
@@ -374,8 +373,6 @@ def _vector(size):
 
 def _length(size, ndim):
     """The number of entries of the variable `size`; `ndim` where that is given."""
-    from .shaping import get_vector_length
-
     if ndim is not None:
         return ndim
     try:
@@ -540,8 +537,6 @@ class RandomStreamsBase:
 
     def shuffle_row_elements(self, input):
         """`input` with each row in another order."""
-        from .indexing import permute_row_elements
-
         input = as_tensor_variable(input)
         order = self.permutation(
             tuple(input.shape[i] for i in range(input.ndim - 1)),

@@ -12,11 +12,15 @@ from ... import ops
 from ...base import dtypes
 from ...base.errors import ArgumentError, NotSupported, ShapeError, UsageError
 from ...graph.node import constant as constant_node
+from ..classes import scalar as scalars
 from ..classes.meanings import DISCRETE, complex_, floats, upcast
 from ..classes.op import KernelOp
 from ..classes.refused import refusing
 from ..graph.apply import Constant
+from ..handles.type import name_of
 from ..handles.variables import Handle, as_tensor_variable
+from .elementwise import cast, conj, sqr, sqrt
+from .joining import concatenate
 
 __all__ = ["CAReduce", "CAReduceDtype", "Sum", "Prod", "ProdWithoutZeros", "All", "Any", "Max",
            "Min", "MaxAndArgmax", "Argmax", "Mean", "sum", "prod", "mean", "var", "std", "min",
@@ -169,8 +173,6 @@ SCALARS = {"add": "Sum", "mul": "Prod", "maximum": "Max", "minimum": "Min", "and
 
 def _class(name, base, scalar):
     def init(self, axis=None, dtype=None, acc_dtype=None, no_zeros_in_input=False):
-        from ..classes import scalar as scalars
-
         self.scalar_op = getattr(scalars, scalar)
         given = None if axis is None else tuple(np.atleast_1d(axis).tolist())
         if base is CAReduceDtype:
@@ -216,8 +218,6 @@ def _to(y, dtype):
 
 
 def _name(dtype):
-    from ..handles.type import name_of
-
     return name_of(dtype)
 
 
@@ -332,8 +332,6 @@ def var(input, axis=None, ddof=0, keepdims=False, corrected=False):
         )
     x = as_tensor_variable(input)
     axis = axes_of(axis, x.ndim)
-    from .elementwise import sqr
-
     centred = x - mean(x, axis, keepdims=True)
     if ddof == 0:
         v = mean(
@@ -343,8 +341,6 @@ def var(input, axis=None, ddof=0, keepdims=False, corrected=False):
         count = 1
         for a in range(x.ndim) if axis is None else axis:
             count = x.shape[a] * count
-        from .elementwise import cast
-
         total = sum(sqr(centred), axis)
         v = total / cast(count - ddof, total.dtype)
     if corrected:
@@ -360,8 +356,6 @@ def std(input, axis=None, ddof=0, keepdims=False, corrected=False):
         raise ArgumentError(
             f"ddof is a number, not {ddof}: the third argument is ddof, the fourth keepdims"
         )
-    from .elementwise import sqrt
-
     made = sqrt(var(input, axis, ddof, keepdims, corrected))
     made.name = "std"
     return made
@@ -479,9 +473,6 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     >>> T.cov(np.array([[0.0, 2.0], [1.0, 5.0]])).eval().tolist()
     [[2.0, 4.0], [4.0, 8.0]]
     """
-    from .elementwise import conj
-    from .joining import concatenate
-
     if fweights is not None or aweights is not None:
         raise NotSupported("cov takes no weights: scale the observations first")
     if ddof is not None and ddof != int(ddof):
@@ -500,7 +491,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
 
 def abs_norm(x, L, axis=None, keepdims=False):  # noqa: N803 (Theano's name)
     """The L-norm over axes: (sum |x|^L)^(1/L), for 0 the count of what is not zero."""
-    from .elementwise import abs_, cast, neq, pow, sqrt
+    from .elementwise import abs_, cast, neq, pow, sqrt  # hides Python's pow
 
     if L == 0:
         return cast(neq(x, 0), x.dtype).sum(axis=axis, keepdims=keepdims)

@@ -68,7 +68,7 @@ class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
 
     def pretty_return(self, node_rstate, new_rstate, sample, size, nstreams):
         """Note a draw: `sample` gets the attributes rstate and update."""
-        from ..scan.functions import shared_on
+        from ..scan.functions import shared_on  # programs would see the name here
 
         state = shared_on(node_rstate)
         state.name = "rstate"
@@ -127,11 +127,19 @@ class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
         return self.normal(size, avg, std, ndim, dtype, nstreams, truncate=True)
 
     def _truncated(self, size, avg, std, dtype, nstreams):
-        from .elementwise import cast, cos, invert, log, or_, sin, sqrt
-        from .indexing import flatnonzero
-        from .joining import join
-        from .reductions import prod
-        from .shaping import reshape
+        from .elementwise import (  # programs would see the name here
+            cast,
+            cos,
+            invert,
+            log,
+            or_,
+            sin,
+            sqrt,
+        )
+        from .indexing import flatnonzero  # programs would see the name here
+        from .joining import join  # programs would see the name here
+        from .reductions import prod  # programs would see the name here
+        from .shaping import reshape  # programs would see the name here
 
         sizes_of(size)  # its errors
         count = prod(as_tensor_variable(size), dtype="int64")
@@ -246,8 +254,8 @@ class mrg_uniform(KernelOp):  # noqa: N801 (Theano's name)
     def new(cls, rstate, ndim, dtype, size):
         """[new states, numbers] for a `size` of ints or a vector; ndim: its length, or None."""
         size = as_tensor_variable(np.asarray(size, "int64") if not holds_variables(size) else size)
-        from ..handles.type import TensorType
-        from .shaping import get_vector_length
+        from ..handles.type import TensorType  # programs would see the name here
+        from .shaping import get_vector_length  # programs would see the name here
 
         count = get_vector_length(size) if ndim is None else ndim
         return cls(TensorType(dtype, (False,) * count))(rstate, size)

@@ -12,6 +12,7 @@ from ...graph.shapes import axis_of, show
 from ..base.exceptions import RefusedError
 from ..classes.op import KernelOp
 from ..handles.variables import Handle, as_tensor_variable, constant
+from .joining import join
 
 __all__ = ["Shape", "Shape_i", "Reshape", "Rebroadcast", "SpecifyShape", "Flatten", "shape",
            "size", "reshape", "flatten", "ravel", "transpose", "swapaxes", "squeeze",
@@ -544,8 +545,7 @@ def tile(x, reps, ndim=None):
                 raise ArgumentError(
                     "tile cannot tell how many entries the vector reps holds: pass ndim="
                 )
-            from .joining import join
-            from .raise_op import Assert
+            from .raise_op import Assert  # start-up: seldom used
 
             few = reps.shape[0] <= ndim
             reps = Assert(f"tile: reps has more than ndim={ndim} entries")(reps, few)
@@ -601,8 +601,6 @@ def roll(x, shift, axis=None):
     axis = axis_of(axis, x.ndim, "the axis of roll")
     if isinstance(shift, (int, np.integer)):
         return KernelOp(_roll, "Roll", shift=int(shift), axis=axis)(x)
-    from .joining import join
-
     shift = as_tensor_variable(shift) % x.shape[axis]
     first = (slice(None),) * axis
     return join(

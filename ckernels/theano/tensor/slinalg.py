@@ -15,6 +15,7 @@ from ..classes.meanings import floats, upcast
 from ..classes.op import KernelOp
 from ..handles.constants import NoneConst
 from ..handles.variables import as_tensor_variable
+from .products import tensordot
 
 MATRIX_STRUCTURES = ("general", "symmetric", "lower_triangular", "upper_triangular", "hermitian",
                      "banded", "diagonal", "toeplitz")  # fmt: skip
@@ -132,8 +133,6 @@ def kron(a, b):
         raise UsageError(
             f"kron of tensors of {a.ndim} and {b.ndim} dimensions: together they need at least 3"
         )
-    from .products import tensordot
-
     full = tensordot(a, b, axes=0)
     if full.ndim == 3:
         return full.dimshuffle(1, 0, 2).flatten()

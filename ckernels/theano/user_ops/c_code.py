@@ -19,6 +19,7 @@ import numpy as np
 from ...base.errors import CompileError, CompilerMissing, OwnCodeError
 from ...compiler.foreign import Foreign, offer, provide
 from ..base.config import config
+from ..classes.op import Op
 from .clinker import asked, listed
 
 HEAD = """\
@@ -68,8 +69,6 @@ class NoC(Exception):
 
 def has_c(op):
     """Whether an op has C code of its own."""
-    from ..classes.op import Op
-
     return type(op).c_code is not Op.c_code or "c_code" in op.__dict__
 
 

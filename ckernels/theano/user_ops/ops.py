@@ -1,5 +1,6 @@
 """Ops of the compile package: as_op, DeepCopyOp, ViewOp."""
 
+from ... import ops
 from ...base.errors import ArgumentError, UsageError
 from ..base.names import absent_of as _absent_of
 from ..classes.op import KernelOp, Op
@@ -81,8 +82,6 @@ def as_op(itypes, otypes, infer_shape=None):
 
 
 def _copied(x):
-    from ... import ops
-
     return ops.identity(x)
 
 

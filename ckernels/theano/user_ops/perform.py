@@ -11,6 +11,7 @@ import weakref
 import numpy as np
 
 from ... import ops
+from ...api.tensor import placeholder_node
 from ...base import dtypes
 from ...base.errors import (
     ArgumentError,
@@ -334,8 +335,6 @@ def lower(op, apply):
 
 def _opaque(x):
     """A node for a tensor that the engine cannot compute: made of what is no tensor."""
-    from ...api.tensor import placeholder_node
-
     made = standing_for(placeholder_node(x.node.dtype, x.node.shape, x.name))
     made.attrs["stands_for"].note(x)
     return made
@@ -368,7 +367,7 @@ def is_opaque(apply):
 
 def interpret(op, arrays, count):
     """The values of a KernelOp or NodeOp on arrays, by the engine's NumPy interpreter."""
-    from ...ops.reference import evaluate
+    from ...ops.reference import evaluate  # start-up: seldom used
 
     nodes = [constant(np.asarray(a)) for a in arrays]
     if hasattr(op, "build"):

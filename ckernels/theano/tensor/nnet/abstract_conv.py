@@ -6,6 +6,7 @@ given as hints are checked where they are known.
 
 import numpy as np
 
+from .... import ops
 from ....api.tensor import Tensor
 from ....base import given
 from ....base.errors import ArgumentError, UsageError
@@ -29,6 +30,9 @@ from ...images.convshapes import (  # noqa: F401
     get_conv_output_shape,
     get_conv_shape_1axis,
 )
+from ..creation import arange
+from ..elementwise import eq
+from ..shaping import as_shape, get_vector_length, specify_shape
 from .sized import Sized
 
 
@@ -82,8 +86,6 @@ def _convolution(*nodes, function, options):
 
 
 def _common(nodes):
-    from .... import ops
-
     dtype = upcast(*(n.dtype for n in nodes))
     if not dtype.startswith("float"):
         raise UsageError(f"a convolution needs floats, not {dtype}")
@@ -105,12 +107,9 @@ def images_of(x, ndim, what):
 
 def _asserted(x, shape, what):
     """`x`, whose sizes each call compares with `shape` where the flag conv.assert_shape says so."""
-    from ...base.config import config
-
     if shape is None or not config.conv.assert_shape:
         return x
-    from ..elementwise import eq
-    from ..raise_op import Assert
+    from ..raise_op import Assert  # start-up: seldom used
 
     x, known = as_tensor_variable(x), hint_of(shape)
     conditions = [eq(x.shape[k], s) for k, s in enumerate(known) if s is not None]
@@ -194,8 +193,6 @@ def _sized_as(x, shape):
     known = hint_of(shape)
     if known is None or None in known or len(known) != x.ndim:
         return x
-    from ..shaping import specify_shape
-
     return specify_shape(x, known)
 
 
@@ -262,8 +259,6 @@ def _sized(x, y, *sizes, function, where, target, options):
 def target_of(shape, n):
     """(shape with "?" for scalar variables, these variables)."""
     if isinstance(shape, Handle):
-        from ..shaping import as_shape
-
         found = as_shape(shape)
         if isinstance(found, Handle):
             found = [shape[i] for i in range(n)]
@@ -468,8 +463,6 @@ def _last(shape, n):
     """The sizes of the last axes."""
     if isinstance(shape, Handle):
         try:
-            from ..shaping import get_vector_length
-
             count = get_vector_length(shape)
         except ValueError:
             count = n
@@ -589,8 +582,6 @@ class Corr3dMM_gradInputs(AbstractConv3d_gradInputs):  # noqa: N801
 def bilinear_kernel_1D(ratio, normalize=True):  # noqa: N802 (Theano's name)
     """The weights of linear interpolation by a factor, which may be a scalar variable."""
     if isinstance(ratio, Handle) and not hasattr(ratio, "data"):
-        from ..creation import arange
-
         line = (ratio - abs(arange(1 - ratio, ratio))).astype(config.floatX)
         return line / ratio.astype(config.floatX) if normalize else line
     return as_tensor_variable(own.bilinear_kernel_1D(ratio, normalize))

@@ -17,6 +17,8 @@ from ..elementwise import (  # noqa: F401
     softplus,
     switch,
 )
+from ..products import batched_dot, dot, tensordot
+from .losses import softmax
 
 
 def relu(x, alpha=0):
@@ -94,9 +96,6 @@ def h_softmax(
 
     Without target the probabilities (batch, n_outputs); with it those of the targets, a vector.
     """
-    from ..products import batched_dot, dot, tensordot
-    from .losses import softmax
-
     class_probs = softmax(dot(x, W1) + b1)
     if target is None:
         activations = tensordot(x, W2, (1, 1)) + b2

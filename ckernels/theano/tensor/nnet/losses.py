@@ -12,7 +12,8 @@ from ...classes.op import KernelOp
 from ...graph.apply import Constant
 from ...handles.variables import as_tensor_variable
 from ..creation import arange, zeros
-from ..elementwise import cast, log
+from ..elementwise import cast, eq, log
+from ..extra_ops import Unique
 from ..joining import concatenate, join
 from ..reductions import argmax, max, sum
 from ..shaping import shape_padleft
@@ -343,15 +344,11 @@ def prepend_1_to_each_row(mat):
 
 def confusion_matrix(actual, pred):
     """[how often each class (row) was taken for each (column), the classes in order]."""
-    from ..extra_ops import Unique
-
     actual, pred = as_tensor_variable(actual), as_tensor_variable(pred)
     for what, x in (("actual", actual), ("pred", pred)):
         if x.ndim != 1:
             raise ArgumentError(f"{what} has {x.ndim} dimensions; confusion_matrix takes vectors")
     order = Unique(False, False, False)(concatenate([actual, pred]))
-    from ..elementwise import eq
-
     rows = cast(eq(actual.dimshuffle(0, "x"), order.dimshuffle("x", 0)), "int64")
     columns = cast(eq(pred.dimshuffle(0, "x"), order.dimshuffle("x", 0)), "int64")
     return [rows.T.dot(columns), order]

@@ -4,19 +4,20 @@ import numpy as np
 
 from ....api.tensor import Tensor
 from ....base.errors import ArgumentError, NotSupported, UsageError
+from ...base.exceptions import NotScalarConstantError
 from ...base.names import absent_of as _absent_of
 from ...base.signatures import like as _like
 from ...base.warned import warn_user
 from ...classes.op import KernelOp
+from ...handles.constants import get_scalar_constant_value
 from ...handles.variables import Handle, as_tensor_variable
 from ...images import signal as own
+from ..elementwise import maximum, switch
 from .variable_pool import VariablePool
 
 
 def _ints(value, n):
     if isinstance(value, Handle):
-        from ...handles.constants import get_scalar_constant_value
-
         if isinstance(getattr(value, "data", None), np.ndarray):
             value = value.data
         else:
@@ -32,9 +33,6 @@ def _ints(value, n):
 
 def _unknown(value):
     """Whether the sizes of windows, or their steps, are known only when a function runs."""
-    from ...base.exceptions import NotScalarConstantError
-    from ...handles.constants import get_scalar_constant_value
-
     given = value if isinstance(value, (list, tuple)) else [value]
     for v in given:
         if not isinstance(v, Handle) or isinstance(getattr(v, "data", None), np.ndarray):
@@ -198,8 +196,6 @@ class Pool:
 
 def _count(v, w, s, ignore_border):
     """How many windows of `w` at distance `s` an axis of `v` has."""
-    from ..elementwise import maximum, switch
-
     symbolic = any(isinstance(x, Handle) for x in (v, w, s))
     if ignore_border:
         found = (v - w) // s + 1
@@ -219,7 +215,7 @@ class PoolGrad:
         self.ignore_border, self.mode, self.ndim = ignore_border, mode, ndim
 
     def _of(self, x, gz, ws, stride, pad):
-        from ...gradient.functions import grad
+        from ...gradient.functions import grad  # start-up: seldom used
 
         x, gz = as_tensor_variable(x), as_tensor_variable(gz)
         out = _pool(self.ndim, x, ws, self.ignore_border, stride, pad or (0,) * self.ndim,

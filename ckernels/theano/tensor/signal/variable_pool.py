@@ -6,6 +6,7 @@ import numpy as np
 
 from ....base.errors import UsageError
 from ...classes.op import Op
+from ...compile.function import function
 from ...graph.apply import Apply
 from ...graph.type import DisconnectedType
 from ...handles.type import TensorType
@@ -73,8 +74,7 @@ class VariablePoolGrad(Op):
 @functools.lru_cache(64)
 def _made(pool, sizes, dtype, ndim):
     """(function of an image, function of image and gradient) for windows of known sizes."""
-    from ...compile.function import function
-    from ...gradient.functions import grad
+    from ...gradient.functions import grad  # start-up: seldom used
 
     kind = TensorType(dtype, (False,) * ndim)
     x, g = kind(), kind()
