@@ -18,7 +18,7 @@ from ..graph.node import constant
 from ..numpy.promote import NUMPY
 from ..numpy.rows import call
 from ..numpy.value import ArrayValue, result
-from .number import OF_MATH, PythonNumber, of_math, of_sizes
+from .number import OF_MATH, PythonNumber, converted, of_math, of_sizes
 
 REFUSED = {"random", "time", "os", "sys", "datetime", "logging", "threading", "subprocess", "io",
            "secrets", "uuid", "socket", "gc", "inspect"}  # fmt: skip
@@ -333,6 +333,7 @@ class MathModule:
 def is_instance(x, kinds):
     """isinstance, for which a traced array is an array and a traced number a number."""
     kinds = tuple(_flat(kinds))
+    kinds = tuple(type if k is traced_type else k for k in kinds)
     plain = tuple(np.ndarray if isinstance(k, ArrayClass) else k for k in kinds)
     if isinstance(x, PythonNumber):
         return issubclass(x.kind, tuple(k for k in plain if isinstance(k, type)))
@@ -349,6 +350,11 @@ def _flat(kinds):
         yield kinds
 
 
+def traced_type(*args, **kwargs):
+    """type(x), of what is traced what NumPy has there, also in a function without source."""
+    return converted(type, *args) if len(args) == 1 and not kwargs else type(*args, **kwargs)
+
+
 def builtin_names():
     """Python's functions for a traced function: those that touch the world refuse."""
 
@@ -360,7 +366,7 @@ def builtin_names():
 
     found = dict(vars(builtins))
     found.update({name: refusing(name) for name in WORLD if name in found})
-    found.update(isinstance=is_instance, range=traced_range, len=traced_len,
+    found.update(isinstance=is_instance, type=traced_type, range=traced_range, len=traced_len,
                  max=extreme(max, operator.gt), min=extreme(min, operator.lt),
                  enumerate=traced_enumerate, zip=traced_zip, reversed=traced_reversed)  # fmt: skip
     return found

@@ -18,7 +18,7 @@ from ckernels.jit.function import Jitted
 from ckernels.jit.namespace import FILLING, PLACES, RANGES, Namespace
 from ckernels.plan import pipeline
 
-from .beside import check, flat, same
+from .beside import check, flat, same, written
 
 A = np.random.default_rng(0).normal(size=(12, 10))
 V = np.random.default_rng(1).normal(size=12)
@@ -868,3 +868,20 @@ def test_what_is_a_scalar():
         check(asked, x, 2.0, 3)
         check(asked, x, np.float64(2), np.int8(3))
         check(asked, x, np.array(2.0), np.array(3))
+
+
+@pytest.mark.parametrize("source", [True, False])
+def test_types_of_arguments_with_and_without_source(source, tmp_path):
+    text = (
+        "def f(x, s, n):\n"
+        "    kinds = type(s) is float, type(n) is int, type(n) == int, isinstance(f, type)\n"
+        "    return x * s, [*kinds, isinstance(int, type), type(x[0]).__name__, type(x).__name__]\n"
+    )
+    if source:
+        function = written(text, "types_of_arguments", tmp_path)
+    else:
+        names = {}
+        exec(text, names)
+        function = names["f"]
+    check(function, np.arange(3.0), 2.0, 3)
+    check(function, np.arange(20.0), 2.0, 3)
