@@ -633,7 +633,7 @@ def test_no_name_of_numpy_is_hidden_by_one_of_ours():
     check(lambda x: np.trace(np.outer(x, x), 2), np.arange(6.0))
     ours = vars(Namespace(None)).keys() | {n for n in dir(Namespace) if n[0] != "_"}
     made = {f.__name__ for f in (*FILLING, *RANGES, *PLACES)} | {"random", "r_", "c_", "ndarray"}
-    made |= {"mgrid", "ogrid", "fft"}
+    made |= {"mgrid", "ogrid", "fft", "isscalar", "ndim"}
     made |= {"array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"}
     assert {n for n in ours if hasattr(np, n)} == made
 
