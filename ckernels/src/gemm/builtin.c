@@ -193,14 +193,14 @@ static void blocked(const kernel *f, const operands *o, layout w, int64_t col0, 
 static int gemv(const kernel *f, const operands *o, const char *matrix, int64_t line, int64_t along,
                 const char *x, int64_t xstride, int64_t n, int64_t k, int64_t cstride)
 {
-    int size = f->size;
+    int size = f->size, plain = o->alpha == 1 && o->beta == 0 && cstride == 1;
     char small[4096], *work = small;
-    size_t bytes = (size_t)(n + (xstride == 1 ? 0 : k)) * size;
+    size_t bytes = (size_t)((plain ? 0 : n) + (xstride == 1 ? 0 : k)) * size;
     if (bytes > sizeof small && !(work = ck_alloc(bytes)))
         return CK_EMEMORY;
-    char *y = work;
+    char *y = plain ? o->c : work;
     if (xstride != 1) {
-        char *copy = work + n * size;
+        char *copy = work + (plain ? 0 : n) * size;
         for (int64_t p = 0; p < k; p++)
             memcpy(copy + p * size, x + p * xstride * size, size);
         x = copy;
@@ -209,9 +209,35 @@ static int gemv(const kernel *f, const operands *o, const char *matrix, int64_t 
         f->dots(matrix, line, n, k, x, y);
     else
         f->sums(matrix, along, k, n, x, y);
-    f->blend(y, n, o->alpha, o->beta, o->c, cstride);
+    if (!plain)
+        f->blend(y, n, o->alpha, o->beta, o->c, cstride);
     if (work != small)
         ck_free(work, bytes);
+    return CK_OK;
+}
+
+/* Few columns of C, each as a product by a vector: (600, 600) @ (600, n) float32, one thread, Zen 4,
+   us, as tiles and so: n = 2 133 and 65, 3 134 and 98, 4 as long. */
+enum { FEW_COLUMNS = 3, FEW_K = 128, FEW_ROWS = 16 };
+
+static int few_columns(const kernel *f, const operands *o, int64_t m, int64_t n, int64_t k)
+{
+    int size = f->size;
+    size_t bytes = (size_t)(n * k + FEW_ROWS) * size;
+    char *columns = ck_alloc(bytes), *y = columns + n * k * size;
+    if (!columns)
+        return CK_EMEMORY;
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t p = 0; p < k; p++)
+            memcpy(columns + (j * k + p) * size, o->b + (p * o->b_k + j * o->b_col) * size, size);
+    for (int64_t i = 0; i < m; i += FEW_ROWS) {
+        int64_t rows = least(m - i, FEW_ROWS);
+        for (int64_t j = 0; j < n; j++) {
+            f->dots(o->a + i * o->a_row * size, o->a_row, rows, k, columns + j * k * size, y);
+            f->blend(y, rows, o->alpha, o->beta, o->c + (i * o->ldc + j) * size, o->ldc);
+        }
+    }
+    ck_free(columns, bytes);
     return CK_OK;
 }
 
@@ -256,6 +282,8 @@ int ck_builtin_gemm(int dtype, const ck_gemm_shape *s, const void *a, const void
         return gemv(f, &o, a, o.a_row, o.a_k, b, o.b_k, s->m, s->k, s->ldc);
     if (s->m == 1 && (o.b_col == 1 || o.b_k == 1))
         return gemv(f, &o, b, o.b_col, o.b_k, a, o.a_k, s->n, s->k, 1);
+    if (s->n <= FEW_COLUMNS && o.a_k == 1 && s->k >= FEW_K && !s->thin)
+        return few_columns(f, &o, s->m, s->n, s->k);
     return in_blocks(f, &o, s->m, s->n, s->k, NULL, 0, s->thin);
 }
 

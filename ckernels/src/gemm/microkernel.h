@@ -6,6 +6,25 @@
 #define MR GEMM_ROWS                      /* rows of the tile */
 #define NR (2 * LANES)                    /* columns */
 
+/* Copy the n elements of a short row in two overlapping pieces of one fixed size. */
+TARGET static inline void NAME(copy)(REAL *out, const REAL *from, int n)
+{
+#define PIECES(size)                                                                              \
+    if (n >= (size)) {                                                                            \
+        REAL last[size];                                                                          \
+        memcpy(last, from + n - (size), sizeof last);                                             \
+        memcpy(out, from, sizeof last);                                                           \
+        memcpy(out + n - (size), last, sizeof last);                                              \
+        return;                                                                                   \
+    }
+    PIECES(16)
+    PIECES(8)
+    PIECES(4)
+    PIECES(2)
+#undef PIECES
+    out[0] = from[0];
+}
+
 /* sum[i, :] += a[i * arow] * b: one step of a tile. */
 INLINE void NAME(step)(int tall, int wide, vec sum[MR][2], const REAL *a, int64_t arow,
                        const REAL *b)
@@ -82,9 +101,11 @@ INLINE void NAME(sums_of_tile)(
 #pragma GCC unroll 2
         for (int j = 0; j < wide; j++)
             vstore(edge[i] + j * LANES, sum[i][j] * vbroadcast(alpha));
-    for (int i = 0; i < rows && i < tall; i++)
-        for (int j = 0; j < cols && j < wide * LANES; j++)
-            c[i * ldc + j] = beta == 0 ? edge[i][j] : edge[i][j] + c[i * ldc + j] * beta;
+    for (int i = 0; i < rows && i < tall; i++) {
+        for (int j = 0; beta != 0 && j < cols && j < wide * LANES; j++)
+            edge[i][j] += c[i * ldc + j] * beta;
+        NAME(copy)(c + i * ldc, edge[i], cols);
+    }
 }
 
 #define CALL(ahead, tall, wide, arow, ak)                                                         \
@@ -146,25 +167,6 @@ TARGET static void NAME(tile)(int64_t k, const void *a, int64_t arow, int64_t ak
     }
 }
 
-/* Copy the n elements of a short row in two overlapping pieces of one fixed size. */
-TARGET static inline void NAME(copy)(REAL *out, const REAL *from, int n)
-{
-#define PIECES(size)                                                                              \
-    if (n >= (size)) {                                                                            \
-        REAL last[size];                                                                          \
-        memcpy(last, from + n - (size), sizeof last);                                             \
-        memcpy(out, from, sizeof last);                                                           \
-        memcpy(out + n - (size), last, sizeof last);                                              \
-        return;                                                                                   \
-    }
-    PIECES(16)
-    PIECES(8)
-    PIECES(4)
-    PIECES(2)
-#undef PIECES
-    out[0] = from[0];
-}
-
 #if DOUBLE
 #define SQUARE ck_square_f64
 #else
@@ -224,41 +226,136 @@ TARGET static void NAME(pack_b)(const void *x, int64_t count, int64_t k, int64_t
     NAME(pack)(x, count, k, stride, kstride, NR, out);
 }
 
-/* y[i] (+)= matrix[i, :] @ x for up to `tall` rows: those beyond the last are the last again. */
-INLINE void NAME(row_sums)(const REAL *matrix, int64_t ld, int64_t rows, int64_t len, const REAL *x,
-                           REAL *y, int more, const int tall)
+/* Even lanes of a and then of b plus the odd ones: sums of neighbours, those of a first. */
+#if BYTES >> (2 + DOUBLE) == 16
+#define EVEN 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
+#define ODD 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
+#elif BYTES >> (2 + DOUBLE) == 8
+#define EVEN 0, 2, 4, 6, 8, 10, 12, 14
+#define ODD 1, 3, 5, 7, 9, 11, 13, 15
+#elif BYTES >> (2 + DOUBLE) == 4
+#define EVEN 0, 2, 4, 6
+#define ODD 1, 3, 5, 7
+#else
+#define EVEN 0, 2
+#define ODD 1, 3
+#endif
+
+INLINE void NAME(halve)(vec *sum, const int count)
 {
-    const REAL *r[8];
-    for (int q = 0; q < tall; q++)
-        r[q] = matrix + (q < rows ? q : rows - 1) * ld;
-    vec sum[8] = {{0}};
-    int64_t j = 0;
-    for (; j + LANES <= len; j += LANES)
 #pragma GCC unroll 8
-        for (int q = 0; q < tall; q++)
-            sum[q] = vfma(sum[q], vload(r[q] + j), vload(x + j));
-    for (int q = 0; q < tall && q < rows; q++) {
-        REAL total = vsum(sum[q]);
-        for (int64_t t = j; t < len; t++)
-            total += r[q][t] * x[t];
-        y[q] = more ? y[q] + total : total;
+    for (int q = 0; q < count / 2; q++) {
+        vec a = sum[2 * q], b = sum[2 * q + 1];
+        sum[q] = CK_SHUFFLE(vbits, a, b, EVEN) + CK_SHUFFLE(vbits, a, b, ODD);
+    }
+}
+
+/* Rows whose sums are added up at once: as many as a vector has lanes, and eight or more. */
+#define SUMS (LANES > 8 ? LANES : 8)
+
+/* The rest of a row behind whole vectors: which lanes it has, the vector there, and how many of the
+   first rows may be read as if they had all lanes. */
+typedef struct { vbits has; vec x; int64_t size, safe; } NAME(remainder);
+
+/* Sums of matrix[i, :] @ x for SUMS rows, in SUMS / LANES vectors. A row has `whole` elements and
+   then some of the lanes at rest, whose rows are `apart`. */
+INLINE void NAME(row_sums)(const REAL *matrix, int64_t ld, int64_t whole, const REAL *x,
+                           const REAL *rest, int64_t apart, NAME(remainder) r, vec *sum)
+{
+#pragma GCC unroll 16
+    for (int q = 0; q < SUMS; q++)
+        sum[q] = (vec){0};
+    for (int64_t j = 0; j < whole; j += LANES)
+#pragma GCC unroll 16
+        for (int q = 0; q < SUMS; q++)
+            sum[q] = vfma(sum[q], vload(matrix + q * ld + j), vload(x + j));
+    if (r.size)
+#pragma GCC unroll 16
+        for (int q = 0; q < SUMS; q++)
+            sum[q] = vfma(sum[q], (vec)((vbits)vload(rest + q * apart) & r.has), r.x);
+    NAME(halve)(sum, SUMS);
+    if (LANES > 2)
+        NAME(halve)(sum, SUMS / 2);
+    if (LANES > 4)
+        NAME(halve)(sum, SUMS / 4);
+    if (LANES > 8)
+        NAME(halve)(sum, SUMS / 8);
+}
+
+/* The same for `rows` < SUMS of them, four at a time: each is the same sum in the same order. */
+INLINE void NAME(few_row_sums)(const REAL *matrix, int64_t ld, int64_t rows, int64_t whole,
+                               const REAL *x, NAME(remainder) r, REAL *out)
+{
+    for (int64_t i = 0; i < rows; i += 4) {
+        const REAL *row[4];
+        vec sum[4] = {{0}};
+        for (int q = 0; q < 4; q++)
+            row[q] = matrix + (i + q < rows ? i + q : rows - 1) * ld;
+        for (int64_t j = 0; j < whole; j += LANES)
+#pragma GCC unroll 4
+            for (int q = 0; q < 4; q++)
+                sum[q] = vfma(sum[q], vload(row[q] + j), vload(x + j));
+        for (int q = 0; q < 4; q++) {
+            REAL lane[SUMS] = {0};
+            memcpy(lane, row[q] + whole, sizeof(REAL) * (size_t)r.size);
+            if (r.size)
+                sum[q] = vfma(sum[q], vload(lane), r.x);
+            vstore(lane, sum[q]);
+            for (int n = LANES / 2; n; n /= 2)
+                for (int l = 0; l < n; l++)
+                    lane[l] = lane[2 * l] + lane[2 * l + 1];
+            out[i + q] = lane[0];
+        }
+    }
+}
+
+/* y[i] (+)= matrix[i, :] @ x. The last rows are among the last SUMS, some of which are done. */
+INLINE void NAME(part_dots)(const REAL *matrix, int64_t ld, int64_t rows, int64_t whole,
+                            const REAL *x, NAME(remainder) r, REAL *y, int more)
+{
+    for (int64_t i = 0; i < rows; i += SUMS) {
+        int64_t first = rows < SUMS ? 0 : i + SUMS > rows ? rows - SUMS : i, apart = ld;
+        const REAL *row = matrix + first * ld, *rest = row + whole;
+        vec sum[SUMS];
+        REAL room[SUMS * LANES], out[SUMS + 4];
+        if (rows < SUMS)
+            NAME(few_row_sums)(row, ld, rows, whole, x, r, out);
+        else {
+            if (r.size && first + SUMS > r.safe) {
+                for (int q = 0; q < SUMS; q++)
+                    memcpy(room + q * LANES, rest + q * ld, sizeof(REAL) * (size_t)r.size);
+                rest = room, apart = LANES;
+            }
+            NAME(row_sums)(row, ld, whole, x, rest, apart, r, sum);
+#pragma GCC unroll 4
+            for (int q = 0; q < SUMS; q += LANES)
+                vstore(out + q, sum[q / LANES]);
+        }
+        for (int64_t q = i; q < i + SUMS && q < rows; q++)
+            y[q] = more ? y[q] + out[q - first] : out[q - first];
     }
 }
 
 /* y[i] = matrix[i, :] @ x, part by part: those of x stay in cache. float64 (5500, 5500), one thread,
-   Zen 5, ms: four rows at a time 14.3, eight 10.7, eight by parts 10.1. */
+   Zen 5, ms: four rows at a time 14.3, eight 10.7, eight by parts 10.1. (5000, 20) on Zen 4, us:
+   lanes of a row one after the other 30, SUMS rows at once 11. */
 TARGET static void NAME(dots)(const void *pmatrix, int64_t ld, int64_t rows, int64_t len,
                              const void *px, void *py)
 {
     enum { PART = PART_BYTES / sizeof(REAL) };
     const REAL *matrix = pmatrix, *x = px;
-    REAL *y = py;
     for (int64_t j = 0; j == 0 || j < len; j += PART) {
-        int64_t wide = len - j < PART ? len - j : PART, i = 0;
-        for (; rows - i > 4; i += 8)
-            NAME(row_sums)(matrix + i * ld + j, ld, rows - i, wide, x + j, y + i, j > 0, 8);
-        if (i < rows)
-            NAME(row_sums)(matrix + i * ld + j, ld, rows - i, wide, x + j, y + i, j > 0, 4);
+        int64_t wide = len - j < PART ? len - j : PART, whole = wide / LANES * LANES;
+        int64_t beyond = len - j - whole - LANES;      /* of the last row, below 0: not there */
+        NAME(remainder) r = {{0}, {0}, wide - whole, 0};
+        REAL last[LANES] = {0};
+        memcpy(last, x + j + whole, sizeof(REAL) * (size_t)r.size);
+        r.x = vload(last);
+        for (int l = 0; l < LANES; l++)
+            r.has[l] = l < r.size ? -1 : 0;
+        if (ld > 0)
+            r.safe = rows - (beyond < 0 ? (ld - 1 - beyond) / ld : 0);
+        NAME(part_dots)(matrix + j, ld, rows, whole, x + j, r, py, j > 0);
     }
 }
 
@@ -276,8 +373,77 @@ INLINE void NAME(column_sums)(const REAL *matrix, int64_t ld, int64_t rows, cons
         vstore(y + q * LANES, sum[q]);
 }
 
-/* y[:] = x @ matrix, eight rows at a time, so that the matrix is read as it lies, and y is read and
-   written seldom. */
+/* The same of up to `wide` vectors, the last of which may have fewer columns, with the rows by turns
+   in several sets of sums: a sum waits for the one before it. */
+INLINE void NAME(narrow_sums)(const REAL *matrix, int64_t ld, int64_t rows, int64_t len,
+                              const REAL *x, REAL *y, const int wide, const int sets)
+{
+    vec sum[8] = {{0}};
+    REAL room[8 * LANES], some[4];
+    int64_t beyond = len - wide * LANES;   /* of the last row, below 0: not there */
+    int64_t safe = ld <= 0 ? 0 : rows - (beyond < 0 ? (ld - 1 - beyond) / ld : 0);
+    for (int64_t i = 0; i < rows; i += sets) {
+        const REAL *from = matrix + i * ld, *by = x + i;
+        int64_t apart = ld;
+        if (i + sets > safe) {
+            memset(room, 0, sizeof room);
+            for (int r = 0; r < sets; r++) {
+                some[r] = i + r < rows ? by[r] : 0;
+                if (i + r < rows)
+                    memcpy(room + r * wide * LANES, from + r * ld, sizeof(REAL) * (size_t)len);
+            }
+            from = room, by = some, apart = wide * LANES;
+        }
+#pragma GCC unroll 4
+        for (int r = 0; r < sets; r++)
+#pragma GCC unroll 8
+            for (int q = 0; q < wide; q++)
+                sum[r * wide + q] = vfma(sum[r * wide + q], vload(from + r * apart + q * LANES),
+                                         vbroadcast(by[r]));
+    }
+#pragma GCC unroll 8
+    for (int q = 0; q < wide; q++) {
+        vec total = sum[q];
+#pragma GCC unroll 4
+        for (int r = 1; r < sets; r++)
+            total += sum[r * wide + q];
+        vstore(room + q * LANES, total);
+    }
+    memcpy(y, room, sizeof(REAL) * (size_t)len);
+}
+
+#define NARROW(wide, sets)                                                                        \
+    APART void NAME(narrow_##wide##_##sets)(const REAL *matrix, int64_t ld, int64_t rows,         \
+                                            int64_t len, const REAL *x, REAL *y)                  \
+    {                                                                                             \
+        NAME(narrow_sums)(matrix, ld, rows, len, x, y, wide, sets);                               \
+    }
+
+NARROW(1, 4)
+NARROW(2, 4)
+NARROW(3, 2)
+NARROW(1, 1)
+NARROW(2, 1)
+NARROW(4, 1)
+NARROW(8, 1)
+
+/* y[:] = x @ matrix of at most 8 vectors, read once. float64 (5000, 20), one thread, Zen 4, us: by
+   eight rows and the last columns singly 17.6, so 10. Only a matrix that is no panel of a wider one
+   has several sets of sums: a sum is the same in panels of any width. */
+TARGET static void NAME(narrow)(const REAL *matrix, int64_t ld, int64_t rows, int64_t len,
+                                const REAL *x, REAL *y, int alone)
+{
+    int64_t wide = (len + LANES - 1) / LANES;
+    void (*sums)(const REAL *, int64_t, int64_t, int64_t, const REAL *, REAL *) =
+        wide > 4 ? NAME(narrow_8_1) : wide > 2 ? NAME(narrow_4_1)
+        : wide > 1 ? NAME(narrow_2_1) : NAME(narrow_1_1);
+    if (alone && wide <= 3)            /* panels of a row have 49 columns or more: see choose_grid */
+        sums = wide == 3 ? NAME(narrow_3_2) : wide == 2 ? NAME(narrow_2_4) : NAME(narrow_1_4);
+    sums(matrix, ld, rows, len, x, y);
+}
+
+/* y[:] = x @ matrix of whole vectors, eight rows at a time, so that the matrix is read as it lies,
+   and y is read and written seldom. */
 INLINE void NAME(part_sums)(const REAL *matrix, int64_t ld, int64_t rows, int64_t len, const REAL *x,
                             REAL *y)
 {
@@ -285,21 +451,17 @@ INLINE void NAME(part_sums)(const REAL *matrix, int64_t ld, int64_t rows, int64_
     memset(y, 0, sizeof(REAL) * (size_t)len);
     for (; i + 8 <= rows; i += 8) {
         const REAL *r = matrix + i * ld;
-        int64_t j = 0;
-        for (; j + LANES <= len; j += LANES) {
+        for (int64_t j = 0; j < len; j += LANES) {
             vec sum = vload(y + j);
 #pragma GCC unroll 8
             for (int q = 0; q < 8; q++)
                 sum = vfma(sum, vload(r + q * ld + j), vbroadcast(x[i + q]));
             vstore(y + j, sum);
         }
-        for (; j < len; j++)
-            for (int q = 0; q < 8; q++)
-                y[j] += r[q * ld + j] * x[i + q];
     }
     for (; i < rows; i++)
-        for (int64_t j = 0; j < len; j++)
-            y[j] += matrix[i * ld + j] * x[i];
+        for (int64_t j = 0; j < len; j += LANES)
+            vstore(y + j, vfma(vload(y + j), vload(matrix + i * ld + j), vbroadcast(x[i])));
 }
 
 /* y[:] = x @ matrix (rows, len). Of a small matrix some columns at a time: a step of a scan of 64
@@ -310,18 +472,21 @@ TARGET static void NAME(sums)(const void *pmatrix, int64_t ld, int64_t rows, int
     enum { PART = PART_BYTES / sizeof(REAL) };
     const REAL *x = px, *matrix = pmatrix;
     REAL *y = py;
-    int64_t first = 0;
+    int64_t first = 0, whole = len / LANES * LANES;
     if (rows * len * (int64_t)sizeof(REAL) <= BY_COLUMNS) {
         for (; first + 8 * LANES <= len; first += 8 * LANES)
             NAME(column_sums)(matrix + first, ld, rows, x, y + first, 8);
-        for (; first + 4 * LANES <= len; first += 4 * LANES)
+        if (first && first + 4 * LANES <= len) {
             NAME(column_sums)(matrix + first, ld, rows, x, y + first, 4);
-        for (; first + LANES <= len; first += LANES)
-            NAME(column_sums)(matrix + first, ld, rows, x, y + first, 1);
+            first += 4 * LANES;
+        }
     }
-    for (; first < len; first += PART)
-        NAME(part_sums)(matrix + first, ld, rows, len - first < PART ? len - first : PART, x,
+    for (; len - first > 8 * LANES; first += PART)
+        NAME(part_sums)(matrix + first, ld, rows, whole - first < PART ? whole - first : PART, x,
                         y + first);
+    first = first < whole ? first : whole;
+    if (first < len)
+        NAME(narrow)(matrix + first, ld, rows, len - first, x, y + first, !first);
 }
 
 /* c[i * stride] = alpha * y[i] + beta * c[i * stride] */
@@ -345,3 +510,7 @@ static const kernel NAME(kernel) = {
 #undef VARIANT
 #undef TALL
 #undef SQUARE
+#undef EVEN
+#undef ODD
+#undef SUMS
+#undef NARROW

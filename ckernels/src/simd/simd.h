@@ -50,6 +50,7 @@ typedef double ck_pair __attribute__((vector_size(16), aligned(8), may_alias));
 #define CK_PAIR(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #define CK_OCTETS(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #define CK_HALVES(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#define CK_SHUFFLE(lanes, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
 typedef int32_t ck_quad_lanes __attribute__((vector_size(16)));
 typedef int64_t ck_pair_lanes __attribute__((vector_size(16)));
@@ -57,6 +58,7 @@ typedef int64_t ck_pair_lanes __attribute__((vector_size(16)));
 #define CK_PAIR(a, b, ...) __builtin_shuffle(a, b, (ck_pair_lanes){__VA_ARGS__})
 #define CK_OCTETS(a, b, ...) __builtin_shuffle(a, b, (ck_octets){__VA_ARGS__})
 #define CK_HALVES(a, b, ...) __builtin_shuffle(a, b, (ck_halves){__VA_ARGS__})
+#define CK_SHUFFLE(lanes, a, b, ...) __builtin_shuffle(a, b, (lanes){__VA_ARGS__})
 #endif
 
 static inline __attribute__((always_inline)) void ck_square_f32(const float *x, int64_t stride,

@@ -106,7 +106,7 @@ SHAPES = [
     (17, 1, 33), (1, 513, 300), (513, 1, 300), (12, 32, 256), (13, 33, 257), (11, 31, 255),
     (6, 10, 64), (24, 24, 24), (25, 129, 40), (64, 64, 64), (65, 130, 300), (193, 70, 19),
     (100, 100, 100), (200, 520, 90), (3, 2100, 70), (700, 5, 300), (16, 1, 1), (1, 16, 1),
-    (300, 300, 1), (9, 1100, 530), (16, 140, 4000), (11, 1, 7001), (1, 7001, 11),
+    (300, 300, 1), (90, 2, 200), (200, 4, 130), (9, 1100, 530), (16, 140, 4000), (11, 1, 7001), (1, 7001, 11),
 ]  # fmt: skip
 
 
@@ -130,6 +130,8 @@ def test_kernels_of_lesser_cpus(tmp_path, level):
     for dtype in (np.float32, np.float64):
         for ta, tb in ((0, 0), (0, 1), (1, 0), (1, 1)):
             test_shapes_and_transposes(lesser, dtype, ta, tb)
+        for turned in (False, True):
+            test_thin_matrix_by_a_vector(lesser, dtype, turned)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -186,13 +188,17 @@ def test_same_bits_for_any_number_of_threads(lib, dtype):
         (1, 4000, 300),
         (4000, 1, 300),
         (300, 1, 5000),  # parts of a row
+        (1, 128, 3000),  # columns in panels
+        (1, 200, 3000),
+        (1, 331, 2000),
+        (3000, 3, 200),  # few columns
         (8, 2000, 600),  # thin
         (13, 515, 1030),
         (515, 513, 260),
         (700, 450, 400),  # B is packed by the team
     ):
         results = []
-        for threads in (1, 2, 3):
+        for threads in (1, 2, 3, 5):
             lib.ck_set_num_threads(threads)
             results.append(multiply(lib, np.random.default_rng(3), m, n, k, dtype)[0].tobytes())
         assert len(set(results)) == 1, (m, n, k)
@@ -220,6 +226,41 @@ def test_a_matrix_by_its_own_transpose(lib, dtype, turned):
             check(cv[0], want, k, dtype)
             results.append(cv.tobytes())
         assert len(set(results)) == 1 and (m == 191 or np.array_equal(cv[0], cv[0].T))
+
+
+def vector_product(lib, a, x, turned, ld):
+    """a @ x, or x @ a, of rows `ld` apart among NaN; memory ends with the matrix."""
+    rows, cols = a.shape
+    whole = np.full((rows - 1) * ld + cols, np.nan, a.dtype)
+    np.lib.stride_tricks.as_strided(whole, a.shape, (ld * a.itemsize, a.itemsize))[...] = a
+    out = np.full(cols if turned else rows, np.nan, a.dtype)
+    m, n, k = (1, cols, rows) if turned else (rows, 1, cols)
+    lds = (rows, ld, cols) if turned else (ld, 1, 1)
+    d = dims(int(a.dtype == np.float64), m, n, k, 0, 0, *lds, bits(1.0), bits(0.0), 1, 0, 0, 0, 1,
+             n, n)  # fmt: skip
+    given = (x, whole) if turned else (whole, x)
+    assert lib.ck_gemm(pointers(*given, out, None, None, None), d, ffi.NULL) == 0
+    return out
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("turned", [False, True])
+def test_thin_matrix_by_a_vector(lib, dtype, turned):
+    """Nothing comes from beside a row; a sum is the same, whichever rows and paddings are there."""
+    rng = np.random.default_rng(8)
+    for rows in (2, 3, 5, 8, 9, 15, 16, 17, 33, 70):
+        for cols in (2, 3, 4, 7, 8, 9, 15, 16, 17, 20, 31, 33, 64, 65, 129, 140, 600):
+            a = rng.standard_normal((rows, cols)).astype(dtype)
+            x = rng.standard_normal(rows if turned else cols).astype(dtype)
+            a[rng.integers(rows), rng.integers(cols)] = rng.choice([np.nan, np.inf, 1])
+            got = vector_product(lib, a, x, turned, cols)
+            with np.errstate(invalid="ignore"):
+                want = (a.T if turned else a).astype(np.float64) @ x
+            check(got, want, len(x), dtype)
+            assert np.array_equal(got, vector_product(lib, a, x, turned, cols + 3), equal_nan=True)
+            if not turned:
+                half = vector_product(lib, a[: rows // 2], x, turned, cols)
+                assert np.array_equal(got[: rows // 2], half, equal_nan=True)
 
 
 def test_same_bits_in_a_batch(lib):
