@@ -27,6 +27,8 @@ from .layout import collapse, contiguous_strides
 
 LEAST_TILED = LANES  # least rows and columns for tiles: below, all tiles are cut off at an edge
 SHORT_ROW = LANES  # elements: shorter rows go side by side
+SIDE_BY_SIDE = 4  # of them at least: logsumexp over the middle of (32, n, rows) floats, us, as
+# rows and as columns: (15, 3) 10.5 and 7.2, (8, 8) 22 and 9.5, (15, 8) 28 and 17
 SHORT_BYTES = VECTOR  # the same of bytes
 LONG_ROW = 16 * LANES  # elements from which prefetching the next row is worth it
 WIDE = 8 * LANES  # columns per chunk at least: narrower ones read memory in small pieces
@@ -409,15 +411,15 @@ class Lowering:
         """Whether rows are shorter than a vector, so that each lane takes one row.
 
         Softmax of 20000 rows of 10, two threads of Zen 5: 0.1 ms as columns, 0.6 as rows, one
-        element after the other; of 16 it is 0.17 and 0.15, of 8 rows of 10 0.62 us and 0.63. A
-        length that only a call knows is asked too, as the plan's assumption: argmax of a million
-        rows of 3 takes 0.9 ms as columns, 38 as rows (one core of Zen 4). So are rows of bytes that
-        a vector of bytes would hold, if nothing is stored along them: maxima of a million bytes in
-        rows of 20 take 0.22 ms instead of 1.24, of 63 0.22 and 0.50, argmax of these 0.48 and 1.39.
+        element after the other; of 16 it is 0.17 and 0.15. A length that only a call knows is
+        asked too, as the plan's assumption: argmax of a million rows of 3 takes 0.9 ms as columns,
+        38 as rows (one core of Zen 4). So are rows of bytes that a vector of bytes would hold, if
+        nothing is stored along them: maxima of a million bytes in rows of 20 take 0.22 ms instead
+        of 1.24, of 63 0.22 and 0.50, argmax of these 0.48 and 1.39.
         """
         rows, n = o_sizes[-1], product(r_sizes)
         if n < SHORT_ROW:
-            return type(rows) is Size or rows >= SHORT_ROW
+            return type(rows) is Size or rows >= SIDE_BY_SIDE
         stored = any(self.refs[ref].strides[a] != 0 for ref, _ in stores for a in self.reduced)
         narrow = dtypes.ITEMSIZE[lead.dtype] == 1 and not stored
         return narrow and n < SHORT_BYTES and rows >= SHORT_ROW

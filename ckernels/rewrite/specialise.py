@@ -9,14 +9,26 @@ import math
 from ..base import dtypes
 from ..graph.node import make
 from ..graph.sizes import value_of
-from ..ops import cast, expand
+from ..ops import add, cast, expand, mul
 from .canonicalise import is_no_bool, is_single_or_double
 from .engine import Family, Formula, Var, a_number, number
 from .engine import forms as f
+from .places import reduced_axes
 from .views import INVERSE_DEPTH, KEEP_OPERANDS, pushed
 
 family = Family("specialise")
 rule = family.rule
+x, y, axes = Var("x"), Var("y"), Var("axes")
+
+
+def is_below_zero(x, y, axes):
+    """Whether `y` is max(x) over those axes."""
+    return reduced_axes(y, "max", x) == axes
+
+
+family.formula("logsumexp_of_shifted", f.logsumexp(x - y, axes=axes),
+               f.log(f.sum(f.exp(x - y), axes=axes)), views=False, when=is_below_zero,
+               takes=dtypes.is_inexact, doc="Its maximum is off already.")  # fmt: skip
 
 
 @rule("[composite]")
@@ -88,6 +100,35 @@ family.formula("inner_product", f.matmul(x, y),
                         axes=(0, 1)),
                views=False, when=lambda x, y, node: x.ndim == y.ndim == 2 and node.shape == (1, 1),
                doc="(1, k) @ (k, 1) is a sum.")
+# fmt: on
+TERMS = (
+    4  # by a vector, us: (10000, 2) float32 1.4 for 13.5 as a gemm, (10000, 4) float64 9.5 and 16
+)
+
+
+def few_products(x, y):
+    """The sum of x[..., k] * y[k, ...]: as the gemm adds up, one after the other."""
+    total = None
+    for k in range(x.shape[-1]):
+        part = mul(x[..., k : k + 1], y[..., k : k + 1, :])
+        total = part if total is None else add(total, part)
+    return total
+
+
+def is_stored(node):
+    while node.op.kind == "movement":
+        node = node.inputs[0]
+    return node.op.kind in ("leaf", "gemm")
+
+
+def has_few_terms(x, y):
+    """Whether these are rows of few elements by a vector, and nothing is computed twice."""
+    return (y.shape[-1] == 1 or x.shape[-2] == 1) and 1 < x.shape[-1] <= TERMS and all(
+        map(is_stored, (x, y)))  # fmt: skip
+
+
+family.formula("few_terms", f.matmul(x, y), few_products, takes=is_single_or_double, views=False,
+               when=has_few_terms, doc="(m, 3) @ (3, 1) is a loop over m: it fuses.")  # fmt: skip
 
 
 @rule("take")
@@ -114,12 +155,7 @@ def take_of_take(node):
     return make("advanced_take", (x, *pair), {"template": tuple(template)}, like=node)
 
 
-def is_stored(node):
-    while node.op.kind == "movement":
-        node = node.inputs[0]
-    return node.op.kind in ("leaf", "gemm")
-
-
+# fmt: off
 stored, scale = Var("a", is_stored), Var("c", lambda node: node.ndim == 0)
 family.formulas("scale_outside",
                 Formula(f.matmul(scale * stored, y), f.matmul(stored, y) * scale, views=False),

@@ -86,6 +86,23 @@ def is_maximum(x, y, axis):
     return reduced_axes(y, "max", x) == (axis,)
 
 
+def is_its_maximum(x, y, z, axes):
+    """Whether z, and y beside x, are max(x) over those axes."""
+    return (
+        z.op.name == "max"
+        and z.inputs[0] is x
+        and reduced_axes(y, "max", x) == z.attrs["axes"] == axes
+    )
+
+
+formula(
+    "maximum_put_back",
+    z + f.logsumexp(x - y, axes=axes),
+    f.logsumexp(x, axes=axes),
+    views=False,
+    when=is_its_maximum,
+    doc="logsumexp takes the maximum off itself.",
+)
 formula("minus_logsumexp", x - y, f.log_softmax(x, axis=summed_axis), views=False,
         when=lambda x, y: summed_axis(x, y) is not None)  # fmt: skip
 family.formulas(
