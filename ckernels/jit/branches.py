@@ -370,9 +370,11 @@ class Traced:
         return found[::-1]
 
     def home(self, x):
-        """The array that `x` is a view of: at the end of its chain of bases, or before it one that
-        is one or the other of several arrays which nobody else sees."""
-        while x.base is not None and not (x.lens.real is None and self.alone(x)):
+        """The array that `x` is a view of: at the end of its chain of bases, or before it one which
+        nobody else sees, if it is one or the other of several arrays or a part of an order."""
+        while x.base is not None and not (
+            (x.lens.real is None or is_of_order(x)) and self.alone(x)
+        ):
             x = x.base
         return x
 
@@ -454,6 +456,13 @@ class Traced:
             made[owner] = array.copy() if what in taken else array
             taken.add(what)
         return made[owner] if how == "array" else _through(made[owner], more[1], found)
+
+
+def is_of_order(x):
+    """Whether an array is a view of places in sorted order: few are found without a sort."""
+    while x.base is not None:
+        x = x.base
+    return x.read().op.name in ("argsort", "numpy_argsort")
 
 
 def bases_of(x):

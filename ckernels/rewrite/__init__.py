@@ -4,7 +4,7 @@ Sweeps: canonical forms together with the stabilising rules (one feeds the other
 products, where there are quotients; then composites are lowered while canonical forms and special
 cases are applied to the result. Rules have names and can be left out by name or by family: views,
 canonicalise, reductions, factors, stabilise, sums, one_hot, channels, specialise, parts, masks,
-scans. Graphs with scans or choices take one more turn between the sweeps; what these hold is
+order, scans. Graphs with scans or choices take one more turn between the sweeps; what these hold is
 rewritten like any graph.
 """
 
@@ -18,6 +18,7 @@ from . import (
     factors,
     masks,
     onehot,
+    order,
     pairs,
     parts,
     reductions,
@@ -33,7 +34,7 @@ from .vocabulary import classes_by_blocks
 
 __all__ = ["optimise", "rules"]
 
-FIRST = (views, canonicalise, reductions, stabilise, factors, parts, masks, scans)
+FIRST = (views, canonicalise, reductions, stabilise, factors, parts, masks, order, scans)
 SECOND = FIRST + (sums,)
 LAST = (views, canonicalise, reductions, onehot, channels, specialise, scans)
 PASSES = {"attention"}  # what sees all of a graph, and is left out by name like a rule
@@ -94,8 +95,8 @@ def optimise(roots, exclude=None, include=None, trace=None, refused=None):
     normal = {}
     roots = pairs.as_pairs(roots)
     early = _first(roots, first, second, trace, normal)
-    order = toposort(early)
-    if not scans.wanted(order) and all(n.op.name != "choose" for n in order):
+    nodes = toposort(early)
+    if not scans.wanted(nodes) and all(n.op.name != "choose" for n in nodes):
         return rewrite(blocks(early), last, trace, normal)
     from .branches import lazify  # start-up
 

@@ -294,3 +294,40 @@ def test_convolved_weights_that_are_not_finite_meet_no_padding(sizes, bad):
     for x[0], v[0] in ((bad, 1), (1, bad), (1, 1)):
         check(lambda x, v: np.convolve(x, v), x, v, traced=None)
         check(lambda x: np.convolve(x, fixed, "same"), x, traced=None)
+
+
+FIRST = [
+    lambda x: np.argsort(x, axis=1)[:, :5], lambda x: np.argsort(x, axis=1)[:, -5:],
+    lambda x: np.argsort(x, axis=1)[:, ::-1][:, :5],
+    lambda x: np.argsort(x, axis=1)[:, :5][:, ::-1],
+    lambda x: np.argsort(x, axis=0)[:2, 1:], lambda x: np.argsort(x, axis=1)[::2, 0],
+    lambda x: np.argsort(x, axis=1, kind="stable")[:, :5],
+    lambda x: np.argsort(x, axis=1, kind="stable")[:, -5:], lambda x: np.argsort(x[0])[:9],
+    lambda x: np.take_along_axis(x, np.argsort(x, axis=1)[:, -3:], 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("first", FIRST)
+def test_first_places_of_an_order(first):
+    """As NumPy has them: of different numbers, of equal ones, of NaN, of rows that are short."""
+    rng, f = np.random.default_rng(6), ck.jit(first)
+    for shape in ((40, 200), (1, 161), (33, 20)):
+        x = rng.standard_normal(shape)
+        holes = np.where(rng.random(shape) < 0.02, np.nan, x)
+        for y in (x, np.round(x), holes, np.full(shape, np.nan), x.astype("float32"), x * 0 - 0.0,
+                  rng.integers(0, 10**6, shape), rng.integers(0, 9, shape), x > 0):  # fmt: skip
+            found, wanted = f(y), first(y)
+            assert found.dtype == wanted.dtype
+            np.testing.assert_array_equal(found, wanted)
+    assert f.report()["numpy"] == {}
+
+
+def test_first_places_share_memory_with_what_else_is_returned():
+    @ck.jit
+    def parts(x):
+        order = np.argsort(x)
+        return order, order[:4]
+
+    order, some = parts(np.arange(99.0))
+    some[0] = 7
+    assert order[0] == 7

@@ -7,7 +7,7 @@ from ckernels.graph.node import constant
 
 from .written import NESTED, VIEWED, C, E, F, as_shape, at, dense, image, to, turn, view, whole
 
-FAMILIES = ("reductions", "specialise", "sums")
+FAMILIES = ("reductions", "specialise", "sums", "order")
 
 
 def sides(x):
@@ -124,6 +124,24 @@ EXAMPLES = {
     "divide_by_power_of_two": [E(lambda x: x / 8, 7), E(lambda x: x / -0.25, 7)],
     "one_over_sqrt": [C(lambda x: 1 / ops.sqrt(ops.abs(x)), 7)],
     "outer_product": [C(lambda x: ops.matmul(x, constant(dense(1, 4))), 3, 1)],
+    "logsumexp_of_shifted": [
+        C(lambda x: ops.logsumexp(x - ops.max(x, 1, keepdims=True), 1), 2, 3),
+        C(lambda x: ops.logsumexp(x - ops.max(x, 0), 0), 2, 3),
+    ],
+    "few_of_order": [
+        C(lambda x, s=s: ops.numpy_argsort(x, 1)[(slice(None), *s)], 3, 40)
+        for s in ([slice(2)], [slice(-2, None)], [slice(None, -3, -1)], [slice(1, None, -1)])
+    ] + [
+        C(lambda x: ops.numpy_argsort(x, 0)[:2, ::-1], 33, 4),
+        C(lambda x: ops.argsort(x, 1)[:, :2], 3, 40),
+        C(lambda x: ops.argsort(x, 1)[:, -2:], 3, 40),
+    ],
+    "few_terms": [
+        C(lambda x, k=k: ops.matmul(x, constant(dense(k, 1))), 5, k) for k in (2, 3, 4)
+    ] + [
+        C(lambda x: ops.matmul(constant(dense(1, 3)), x), 3, 5),
+        C(lambda x: ops.matmul(x, constant(dense(2, 3, 1))), 2, 4, 3),
+    ],
     "inner_product": [
         C(lambda x: ops.matmul(x, constant(dense(5, 1))), 1, 5),
         C(lambda x: ops.matmul(x, constant(dense(0, 1))), 1, 0),
@@ -149,6 +167,16 @@ NEAR = {
             for op, dtype in NESTED.items() for of in (
                 lambda x: x[1:], lambda x: x[::-2], lambda x: as_shape(to(x, 4, 7), 14, 2)))]),
     "reduce_of_reduce": (F, [lambda x: ops.max(ops.min(to(x, 2, 7), 0), 0)]),
+    "logsumexp_of_shifted": (F, [
+        lambda x: ops.logsumexp(to(x, 2, 7) - ops.max(to(x, 2, 7)), 1),
+        lambda x: ops.logsumexp(ops.max(x) - x), lambda x: ops.logsumexp(x - ops.min(x))]),
+    "few_of_order": (F, [
+        lambda x: ops.argsort(x)[:2], lambda x: ops.argsort(to(x, 40, 7), 0)[1:3],
+        lambda x: ops.argsort(to(x, 40, 7), 0)[:4:2], lambda x: ops.argsort(to(x, 40, 7), 0)[:0]]),
+    "few_terms": (F, [
+        lambda x: ops.matmul(to(x, 5, 7), constant(dense(7, 1))),
+        lambda x: ops.matmul(constant(dense(7, 3)), as_shape(x[:6], 3, 2)),
+        lambda x: ops.matmul(ops.exp(as_shape(x[:6], 2, 3)), constant(dense(3, 1)))]),
     "outer_product": (F, [lambda x: ops.matmul(to(x, 2, 7), constant(dense(7, 2)))]),
     "inner_product": (F, [lambda x: ops.matmul(as_shape(x, 1, 7), constant(dense(7, 2)))]),
     "scale_outside": (F, [

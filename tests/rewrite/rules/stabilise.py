@@ -5,7 +5,7 @@ import numpy as np
 from ckernels import ops
 from ckernels.graph.node import constant, make
 
-from .written import C, F, as_shape, view
+from .written import C, F, as_shape, to, view
 
 FAMILIES = ("stabilise", "factors")
 
@@ -37,6 +37,11 @@ EXAMPLES = {
     "maximum_taken_off": [
         C(lambda x, op=op: op(x - ops.max(x, 1, keepdims=True), 1), 2, 3)
         for op in (ops.softmax, ops.log_softmax)
+    ],
+    "maximum_put_back": [
+        C(lambda x: ops.max(x, 1) + ops.logsumexp(x - ops.max(x, 1, keepdims=True), 1), 2, 3),
+        C(lambda x: ops.max(x, 0) + ops.log(ops.sum(ops.exp(x - ops.max(x, 0)), 0)), 2, 3),
+        C(lambda x: ops.logsumexp(x - ops.max(x)) + ops.max(x), 2, 3),
     ],
     "collect": [
         C(lambda x: x * ops.exp(x) / ops.exp(x), 7),
@@ -82,6 +87,12 @@ EXAMPLES = {
 
 # rule -> (dtype, graphs of x that it almost fits)
 NEAR = {
+    "maximum_put_back": (F, [
+        lambda x: ops.min(to(x, 2, 7), 1) + ops.logsumexp(
+            to(x, 2, 7) - ops.max(to(x, 2, 7), 1, keepdims=True), 1),
+        lambda x: ops.max(to(x, 7, 7), 1) + ops.logsumexp(to(x, 7, 7) - ops.max(to(x, 7, 7), 0), 1),
+        lambda x: ops.max(to(x, 2, 7), 1) + ops.logsumexp(
+            to(x, 2, 7) + ops.max(to(x, 2, 7), 1, keepdims=True), 1)]),
     "minus_logsumexp": (F, [lambda x: x - ops.logsumexp(2 * x), lambda x: x + ops.logsumexp(x),
                             lambda x: ops.logsumexp(x) - x]),
     "maximum_taken_off": (F, [
