@@ -17,7 +17,7 @@ from .programs import PROGRAMS
 PROGRAM = """
 import ckernels as K
 x = K.placeholder((None, 3), name="x")
-w = K.variable([[1.0], [2.0], [3.0]], name="w")
+w = K.variable([[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]], name="w")
 f = K.function([x], K.dot(x, w))
 assert __name__ != "__main__"
 """
@@ -28,11 +28,11 @@ def test_the_command_writes_what_compiles(tmp_path, capsys):
     (tmp_path / "program.py").write_text(PROGRAM)
     folder = tmp_path / "model"
     assert main(["export", f"{tmp_path / 'program.py'}:f", str(folder), "--shape", "x=4,3"]) == 0
-    assert "12 multiply-adds" in capsys.readouterr().out
+    assert "24 multiply-adds" in capsys.readouterr().out
     assert "all as recorded" in run(build(folder, "model"))
     assert "x: float32 4 x 3" in (folder / "model.h").read_text()
     assert main(["export", f"{tmp_path / 'program.py'}:f", str(folder), "--batch", "6"]) == 0
-    assert "18 multiply-adds" in capsys.readouterr().out
+    assert "36 multiply-adds" in capsys.readouterr().out
     assert "x: float32 n x 3" in (folder / "model.h").read_text()
 
 
