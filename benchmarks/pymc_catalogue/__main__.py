@@ -13,6 +13,7 @@ out. `make catalogue` keeps them in rows.jsonl, of which the page is made: RESUL
 """
 
 import argparse
+import contextlib
 import importlib.util
 import json
 import os
@@ -54,11 +55,14 @@ def graph(model, point):
     import pytensor.tensor as pt
     from pymc.blocking import DictToArrayBijection
     from pymc.pytensorf import join_nonshared_inputs, rewrite_pregrad
+    from pytensor.gradient import NullTypeGradError
 
     values = model.value_vars
     outputs = [rewrite_pregrad(model.logp())]
     if all(v.dtype.startswith("float") for v in values):
-        outputs.append(pt.join(0, *[g.ravel() for g in pt.grad(outputs[0], values)]))
+        # an op of the model's may have no gradient
+        with contextlib.suppress(NotImplementedError, NullTypeGradError):
+            outputs.append(pt.join(0, *[g.ravel() for g in pt.grad(outputs[0], values)]))
     outputs, joined = join_nonshared_inputs(point=point, outputs=outputs, inputs=values)
     raveled = DictToArrayBijection.map({v.name: np.asarray(point[v.name]) for v in values}).data
     return joined, outputs, raveled

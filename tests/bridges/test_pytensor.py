@@ -179,6 +179,27 @@ def test_a_batch_that_is_empty():
         assert diag(np.zeros(shape)).shape == shape + shape[-1:]
 
 
+@pytest.mark.parametrize("rows", [(4, 2), (0, 2), (4, 0)])
+def test_blocks_on_a_diagonal(rows):
+    """Of open sizes, of two dtypes, empty ones; state spaces put their parts together so."""
+    block_diag = getattr(pt.linalg, "block_diag", None) or pytensor.tensor.slinalg.block_diag
+    i, one = pt.imatrix("i"), np.array([[2.5]])
+    whole = block_diag(x, i, one)
+    X, J = RNG.normal(size=(rows[0], 3)), RNG.integers(-5, 6, (rows[1], 4)).astype("int32")
+    outs = [whole, pt.grad((whole[:, 1:] ** 2).sum(), x)]
+    assert same([x, i], outs, X, J, exact=True) == []
+    want = np.zeros((sum(rows) + 1, 8))
+    want[: rows[0], :3], want[rows[0] : -1, 3:7], want[-1, -1] = X, J, 2.5
+    np.testing.assert_array_equal(compiled([x, i], whole)(X, J), want)
+
+
+def test_a_batch_of_blocks_on_a_diagonal():
+    block_diag = getattr(pt.linalg, "block_diag", None) or pytensor.tensor.slinalg.block_diag
+    a = pt.dtensor3("a")
+    A = RNG.normal(size=(2, 4, 3))
+    assert same([a, x], [block_diag(a, x), block_diag(x, a, x)], A, X, exact=True) == []
+
+
 def test_a_core_op_without_a_batch_rule_is_a_python_call():
     a = pt.dtensor3("a")
     out = pt.vectorize(lambda m: pt.linalg.expm(m), "(n,n)->(n,n)")(a)
@@ -605,6 +626,50 @@ def test_an_op_of_the_user_and_what_it_raises():
     np.testing.assert_allclose(f(Y), (Y + 1) * 2)
     with pytest.raises(KeyError, match="too large"):
         f(Y + 100)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_an_op_of_the_user_that_infers_a_wrong_shape(nested):
+    """PyTensor never compares it with the array; programs that are public have such ops."""
+
+    class Sums(pytensor.graph.op.Op):
+        def make_node(self, v):
+            return pytensor.graph.basic.Apply(self, [v], [pt.dvector()])
+
+        def perform(self, node, inputs, outputs):
+            outputs[0][0] = inputs[0].reshape(-1, 2).sum(1)
+
+        def infer_shape(self, *args):
+            return args[-1]
+
+    value = Sums()(y * 3) * 2
+    if nested:
+        value = pytensor.compile.builders.OpFromGraph([y], [value])(y + 1)
+    f = compiled([y], [value.sum(), Sums()(pt.exp(value)), y + 1])
+    for count in (8, 8, 12):
+        Y = RNG.normal(size=count)
+        want = 6 * (Y + nested).reshape(-1, 2).sum(1)
+        got = f(Y)
+        np.testing.assert_allclose(got[0], want.sum())
+        np.testing.assert_allclose(got[1], np.exp(want).reshape(-1, 2).sum(1))
+        np.testing.assert_allclose(got[2], Y + 1)
+
+
+def test_an_op_of_the_user_whose_type_has_a_wrong_size():
+    class Sums(pytensor.graph.op.Op):
+        def make_node(self, v):
+            return pytensor.graph.basic.Apply(self, [v], [v.type()])
+
+        def perform(self, node, inputs, outputs):
+            outputs[0][0] = inputs[0].reshape(-1, 2).sum(1)
+
+    z = pt.tensor("z", shape=(8,), dtype="float64")
+    f = compiled([z], [pt.exp(Sums()(z))[:2] + 1, z * 2])
+    Z = RNG.normal(size=8)
+    for _ in range(2):
+        got = f(Z)
+        np.testing.assert_allclose(got[0], np.exp(Z[0:4:2] + Z[1:4:2]) + 1)
+        np.testing.assert_allclose(got[1], Z * 2)
 
 
 # --- state ----------------------------------------------------------------------------------------

@@ -21,10 +21,14 @@ LARGE = 1 << 16  # bytes from which a constant is passed as an argument in each 
 
 
 class Converter:
-    """Translates apply nodes; `performed` lists those that became Python calls."""
+    """Translates apply nodes; `performed` lists those that became Python calls.
 
-    def __init__(self, lazy=True):
+    mistaken: the ops whose infer_shape is known to be wrong.
+    """
+
+    def __init__(self, lazy=True, mistaken=None):
         self.performed, self.lazy, self.chooses = [], lazy, False
+        self.mistaken = set() if mistaken is None else mistaken
         self.constants = {}
         self.large = {}  # {placeholder: array}: constants passed in each call
 

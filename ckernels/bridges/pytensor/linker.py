@@ -49,15 +49,33 @@ class CKernelsLinker(JITLinker):
     current = None  # where values are taken as known: the function for their present ones
 
     def fgraph_convert(self, fgraph, order, input_storage, output_storage, storage_map, **kwargs):
-        self.known = Known(fgraph, storage_map)
+        self.known, self.mistaken = Known(fgraph, storage_map), set()
         run = self.translated(fgraph)
         return self.watching(fgraph, run) if self.known.values else run
 
     def translated(self, fgraph, lazy=True):
         """The function of pieces that are made of the graph now, in `pieces` from here on."""
-        self.pieces = Pieces(fgraph, lazy, self.known.values)
+        self.pieces = Pieces(fgraph, lazy, self.known.values, self.mistaken)
         run = self.pieces.callable()
+        if self.pieces.performed:
+            run = self.correcting(fgraph, run, lazy)
         return self.choosing(fgraph, run) if self.pieces.converter.chooses and lazy else run
+
+    def correcting(self, fgraph, run, lazy):
+        """`run`; pieces cut at an op once its infer_shape was wrong: others never look at it."""
+        before = len(self.mistaken)
+
+        def call(*inputs):
+            nonlocal run
+            try:
+                return run(*inputs)
+            except ShapeError:
+                if len(self.mistaken) == before:
+                    raise
+            run = self.translated(fgraph, lazy)
+            return run(*inputs)
+
+        return call
 
     def choosing(self, fgraph, run):
         """`run`; once the sides of a choice differ in shape, pieces that compute both."""
@@ -122,7 +140,7 @@ class CKernelsLinker(JITLinker):
         return [thunk], nodes, run
 
     def __getstate__(self):
-        made = ("pieces", "known", "current")
+        made = ("pieces", "known", "mistaken", "current")
         return {k: v for k, v in self.__dict__.items() if k not in made}
 
 

@@ -25,10 +25,13 @@ class Raised(Exception):
 
 
 class Call:
-    """`perform` of one apply node as a function of arrays. Equal only to itself."""
+    """`perform` of one apply node as a function of arrays. Equal only to itself.
 
-    def __init__(self, node):
-        self.node, self.ready = node, False
+    mistaken: a set, to which the op is added when its infer_shape turns out to be wrong.
+    """
+
+    def __init__(self, node, mistaken=None):
+        self.node, self.ready, self.mistaken = node, False, mistaken
         self.lock = locks.lock()
         self.destroyed = {i for which in (node.op.destroy_map or {}).values() for i in which}
 
@@ -138,8 +141,10 @@ def _run(attrs, *arrays):
     for value, vector, (dtype, _) in zip(values, vectors, attrs["types"]):
         value = np.asarray(value)
         if value.shape != tuple(vector.tolist()):
+            call = attrs["call"]
+            call.mistaken.add(call.node.op)
             raise ShapeError(
-                f"{attrs['call'].node.op} gave an array of shape {value.shape} where "
+                f"{call.node.op} gave an array of shape {value.shape} where "
                 f"its infer_shape says {tuple(vector.tolist())}"
             )
         results.append(value if value.dtype.name == dtype else value.astype(dtype))
@@ -159,9 +164,15 @@ def performed(context, node, inputs):
     """The outputs of `node` as a Python call in the plan; Untranslated where shapes are unknown."""
     if any(not isinstance(x, Node) for x in inputs) or type(node.op).__name__ == "IfElse":
         raise Untranslated("operands that are no tensors")
+    if node.op in context.mistaken:
+        raise Untranslated("its infer_shape was wrong")
     types = tuple((v.type.dtype, v.type.ndim) for v in node.outputs)
     vectors = [ops.pack(*sizes) for sizes in shapes_of(context, node, inputs)]
-    made = make("pytensor_perform", (*inputs, *vectors), {"call": Call(node), "types": types})
+    made = make(
+        "pytensor_perform",
+        (*inputs, *vectors),
+        {"call": Call(node, context.mistaken), "types": types},
+    )
     context.note(node)
     return [item(made, k) for k in range(len(types))]
 

@@ -32,10 +32,11 @@ class Pieces:
     performed: the apply nodes that run in Python, inside of plans or between them. lazy: take it
     that both sides of a choice have one shape, so that only the side that is taken is computed.
     known: {input: its value}, for inputs that are taken to have this value in every call.
+    mistaken: ops whose infer_shape was wrong; what is found so is added.
     """
 
-    def __init__(self, fgraph, lazy=True, known=()):
-        self.fgraph, self.converter = fgraph, Converter(lazy)
+    def __init__(self, fgraph, lazy=True, known=(), mistaken=None):
+        self.fgraph, self.converter = fgraph, Converter(lazy, mistaken)
         self.known, self.inputs = dict(known), {}
         self.levels, self.count = [Level()], 0
         self.values, self.level, self.slots, self.stand_ins = {}, {}, {}, {}
@@ -75,7 +76,10 @@ class Pieces:
         slot = self.slots[variable] = self.new_slot()
         self.level[variable] = level
         if is_tensor(variable):
-            node = self.values[variable] = placeholder(variable)
+            owner, shape = variable.owner, variable.type.shape
+            if owner is not None and owner.op in self.converter.mistaken:
+                shape = [None] * len(shape)
+            node = self.values[variable] = placeholder(variable, shape)
             self.sources[node] = slot
 
     def new_slot(self):
@@ -125,7 +129,11 @@ class Pieces:
         for variable in node.outputs:
             self.arrives(variable, level + 1)
         self.levels[level].calls.append(
-            (_between(node), sources, [self.slots[v] for v in node.outputs])
+            (
+                _between(node, self.converter.mistaken),
+                sources,
+                [self.slots[v] for v in node.outputs],
+            )
         )
 
     def output(self, variable):
@@ -221,7 +229,8 @@ class Inside(Call):
     def prepare(self):
         with self.lock:
             if not self.ready:
-                self.run = Pieces(self.node.op.fgraph, lazy=False).callable()
+                made = Pieces(self.node.op.fgraph, lazy=False, mistaken=self.mistaken)
+                self.run = made.callable()
                 self.ready = True
 
     def __call__(self, *values):
@@ -233,9 +242,9 @@ class Inside(Call):
             raise Raised(problem.error, self.node) from problem
 
 
-def _between(node):
+def _between(node, mistaken):
     """The call of an apply node that runs between plans."""
-    return Inside(node) if is_a(node.op, "OpFromGraph") else call_of(node)
+    return Inside(node, mistaken) if is_a(node.op, "OpFromGraph") else call_of(node)
 
 
 def repeats(places):

@@ -125,6 +125,18 @@ def alloc_diag(context, op, node, inputs):
     return ops.where(ops.eye(n, n, 0, "bool"), ops.expand(v, (1,)), ops.cast(0, v.dtype))
 
 
+@translates("BlockDiagonal")
+def block_diag(context, op, node, inputs):
+    dtype = node.outputs[0].type.dtype
+    parts = [ops.cast(x, dtype) for x in inputs]
+    widths = [size_of(x, 1) for x in parts]
+    zero, rows = ops.cast(0, dtype), []
+    for k, x in enumerate(parts):
+        beside = [ops.broadcast_to(zero, [size_of(x, 0), n]) for n in widths]
+        rows.append(ops.concatenate([*beside[:k], x, *beside[k + 1 :]], 1))
+    return ops.concatenate(rows, 0)
+
+
 @translates("FillDiagonal")
 def fill_diagonal(context, op, node, inputs):
     x, value = inputs
