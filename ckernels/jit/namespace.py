@@ -158,6 +158,7 @@ class Namespace:
             self.__dict__[name] = Joined(trace, name, axis)
         for function in PLACES:
             self.__dict__[function.__name__] = made(trace, function)
+        self.__dict__["ix_"] = open_mesh(trace)
         for name in ("mgrid", "ogrid"):
             self.__dict__[name] = Grid(trace, getattr(np, name))
         self.__dict__["ndarray"] = ArrayClass(trace)
@@ -270,6 +271,22 @@ def made(trace, function):
     @functools.wraps(function)
     def make(*args, **kwargs):
         return constants(trace, function(*args, **kwargs))
+
+    return make
+
+
+def open_mesh(trace):
+    """np.ix_ as a traced function sees it: vectors of integers, each along an axis of its own."""
+
+    @functools.wraps(np.ix_)
+    def make(*args):
+        if not trace.inside_of(args):
+            return constants(trace, np.ix_(*args))
+        values = [trace.array(x) for x in args]
+        if any(v.ndim != 1 or v.dtype == bool for v in values):
+            raise NotSupported("np.ix_ of what are no vectors of integers")
+        return tuple(v.reshape(tuple(-1 if i == k else 1 for i in range(len(values))))
+                     for k, v in enumerate(values))  # fmt: skip
 
     return make
 

@@ -27,7 +27,7 @@ def reshape(x, *shape, order="C", copy=None):
     def put(base, node):
         return ops.reshape(node, sized(base))
 
-    return x.view(lambda n: ops.reshape(n, shape), put if x.plain else None,
+    return x.through(lambda n: ops.reshape(n, shape), put if x.plain else None,
                   reshaped(shape), x.plain, nodes=nodes_of_key(shape))  # fmt: skip
 
 
@@ -54,8 +54,8 @@ def transpose(x, *axes):
         raise ValueError("axes don't match array")
     back = sorted(range(x.ndim), key=order.__getitem__)
     if order == sorted(order):
-        return x.view(lambda n: n, lambda n, v: v, lambda a: a.transpose(order), x.plain)
-    return x.view(lambda n: ops.transpose(n, order), lambda n, v: ops.transpose(v, back),
+        return x.through(lambda n: n, lambda n, v: v, lambda a: a.transpose(order), x.plain)
+    return x.through(lambda n: ops.transpose(n, order), lambda n, v: ops.transpose(v, back),
                   lambda a: a.transpose(order))  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def moveaxis(x, source, destination):
 def expand_dims(x, axis):
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     axes = tuple(sorted(axis_of(a, x.ndim + len(axes)) for a in axes))
-    return x.view(lambda n: ops.expand(n, axes), lambda n, v: ops.squeeze(v, axes),
+    return x.through(lambda n: ops.expand(n, axes), lambda n, v: ops.squeeze(v, axes),
                   lambda a: np.expand_dims(a, axes), x.plain)  # fmt: skip
 
 
@@ -91,7 +91,7 @@ def squeeze(x, axis=None):
     )
     if any(shape[a] != 1 for a in axes):
         raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
-    return x.view(lambda n: ops.squeeze(n, axes), lambda n, v: ops.expand(v, axes),
+    return x.through(lambda n: ops.squeeze(n, axes), lambda n, v: ops.expand(v, axes),
                   lambda a: np.squeeze(a, axes), x.plain)  # fmt: skip
 
 
@@ -101,7 +101,7 @@ def only_read(x, get, real, nodes=()):
     def put(base, node):
         x.owner.refuse("a store into a view that is only to be read")
 
-    return x.view(get, put, real, nodes=nodes)
+    return x.through(get, put, real, nodes=nodes)
 
 
 def diagonal(a, offset=0, axis1=0, axis2=1):
@@ -139,7 +139,7 @@ def real(x):
         return x
     if x.scalar:
         return x.fresh(ops.real(x.read()), True)
-    return x.view(lambda n: ops.real(n), lambda n, v: ops.complex_of(v, ops.imag(n)),
+    return x.through(lambda n: ops.real(n), lambda n, v: ops.complex_of(v, ops.imag(n)),
                   lambda a: a.real)  # fmt: skip
 
 
@@ -149,7 +149,7 @@ def imag(x):
         return x.fresh(ops.imag(x.read()), True)
     if x.dtype.kind != "c":
         return only_read(x, ops.imag, lambda a: a.imag)
-    return x.view(lambda n: ops.imag(n), lambda n, v: ops.complex_of(ops.real(n), v),
+    return x.through(lambda n: ops.imag(n), lambda n, v: ops.complex_of(ops.real(n), v),
                   lambda a: a.imag)  # fmt: skip
 
 
@@ -203,7 +203,7 @@ def whole(x, *dtype, **options):
     """x.view(): the same elements under another array."""
     if dtype or options:
         x.owner.refuse("x.view of another dtype")
-    return x.view(lambda n: n, lambda n, v: v, lambda a: a.view(), x.plain)
+    return x.through(lambda n: n, lambda n, v: v, lambda a: a.view(), x.plain)
 
 
 def atleast(ndim):
@@ -429,7 +429,7 @@ METHODS = {
         np.diagonal, np.nonzero, np.searchsorted, np.compress, np.argsort)},
     "reshape": reshape, "ravel": ravel, "flatten": flatten, "transpose": transpose,
     "swapaxes": swapaxes, "squeeze": squeeze, "astype": astype, "copy": copy, "fill": fill,
-    "item": item, "tolist": tolist, "sort": _sort,
+    "item": item, "tolist": tolist, "sort": _sort, "view": whole,
     "conj": conj, "conjugate": conj,
     "T": property(transpose), "mT": property(lambda x: swapaxes(x, -1, -2)),
     "real": property(real), "imag": property(imag),

@@ -103,7 +103,7 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
         self.node_, self.masked = (None, held) if isinstance(held, tuple) else (held, None)
         self.version += 1
 
-    def view(self, get, put, real, plain=False, key=None, nodes=()):
+    def through(self, get, put, real, plain=False, key=None, nodes=()):
         """A view of this array."""
         return ArrayValue(self.owner, None, False, plain, self, Lens(get, put, real, key, nodes))
 
@@ -220,7 +220,7 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
         if whole:
             return self.fresh(part(self.read(), key), True)
         plain = self.plain and _leading(key)
-        return self.view(lambda n: part(n, key), lambda n, v: with_part(n, key, v),
+        return self.through(lambda n: part(n, key), lambda n, v: with_part(n, key, v),
                          lambda a, *found: a[filled(key, found)], plain, key,
                          nodes_of_key(key))  # fmt: skip
 

@@ -632,7 +632,13 @@ def test_views_of_as_many_elements_as_sizes_say_are_returned_at_each_size(window
 def test_no_name_of_numpy_is_hidden_by_one_of_ours():
     check(lambda x: np.trace(np.outer(x, x), 2), np.arange(6.0))
     ours = vars(Namespace(None)).keys() | {n for n in dir(Namespace) if n[0] != "_"}
-    made = {f.__name__ for f in (*FILLING, *RANGES, *PLACES)} | {"random", "r_", "c_", "ndarray"}
+    made = {f.__name__ for f in (*FILLING, *RANGES, *PLACES)} | {
+        "random",
+        "r_",
+        "c_",
+        "ix_",
+        "ndarray",
+    }
     made |= {"mgrid", "ogrid", "fft", "isscalar", "ndim"}
     made |= {"array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"}
     assert {n for n in ours if hasattr(np, n)} == made
@@ -885,3 +891,38 @@ def test_types_of_arguments_with_and_without_source(source, tmp_path):
         function = names["f"]
     check(function, np.arange(3.0), 2.0, 3)
     check(function, np.arange(20.0), 2.0, 3)
+
+
+def test_open_meshes_of_known_and_of_traced_indices():
+    def known(a):
+        a[np.ix_([0, 2], [1, 3])] = 7
+        return a[np.ix_([1, 0], [0, 2])]
+
+    def traced(a, i):
+        return a[np.ix_(i, [0, 1])], np.ix_(i, i)[1]
+
+    a = np.random.default_rng(0).standard_normal((5, 6))
+    check(known, a)
+    check(traced, a, np.array([3, 1, -1]))
+    with pytest.raises(NotSupported, match="np.ix_"):
+        ck.jit(lambda a, m: a[np.ix_(m, m)], strict=True)(a[:, :5], a[0, :5] > 0)
+
+
+def test_views_of_the_same_and_of_another_dtype():
+    def same_dtype(a):
+        b = a.view()
+        b[0] = 3
+        return a * 2, b
+
+    check(same_dtype, np.arange(12.0))
+    with pytest.raises(NotSupported, match="another dtype"):
+        ck.jit(lambda a: a.view("i8"), strict=True)(np.arange(12.0))
+
+
+@pytest.mark.parametrize("n, k", [(6, 6), (3, 0), (0, 4), (9, 300)])
+def test_products_of_matrices_of_bools(n, k):
+    rng = np.random.default_rng(n + k)
+    p, q = rng.random((n, k)) < 0.1, rng.random((k, n + 1)) < 0.1
+    check(lambda p, q: (p @ q, np.dot(p, q), p @ q.astype(int)), p, q)
+    check(lambda p, v: (p @ v, v @ v, np.vdot(v, v), np.inner(p, v)), p, rng.random(k) < 0.3)
+    check(lambda p, q: (np.tensordot(p, q, 1), np.einsum("ij->j", p + 0) > 0), p, q)

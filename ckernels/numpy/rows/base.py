@@ -37,6 +37,14 @@ class Row(NamedTuple):
     python: Callable | None = None
 
 
+def contracted(build, a, b, *more):
+    """build(a, b, *more), a sum of products; of bools whether one product is true, as in NumPy: a
+    float sum of ones is never 0."""
+    if a.dtype != "bool":
+        return build(a, b, *more)
+    return ops.ne(build(ops.cast(a, "float32"), ops.cast(b, "float32"), *more), 0)
+
+
 def newer(name):
     """A function of NumPy 2 by its name, as "linalg.vecdot"; None in a NumPy that lacks it."""
     owner = np

@@ -10,22 +10,16 @@ from ...base import dtypes
 from ...base.errors import NotSupported
 from ...ops.shape import sized, times
 from .arranging import common_nodes
-from .base import newer, node_of, outer, row, ufunc
+from .base import contracted, newer, node_of, outer, row, ufunc
 from .reductions import largest, total
 
 NONE = np._NoValue
 
 
-def _numbers(nodes):
-    if nodes[0].dtype == "bool":
-        raise NotSupported("a product of matrices of bools")
-    return nodes
-
-
 @row(np.dot)
 def dot(rule, a, b, out=None):
     a, b = common_nodes(rule, (node_of(a, rule), node_of(b, rule)))
-    return ops.mul(a, b) if a.ndim == 0 or b.ndim == 0 else ops.dot(*_numbers([a, b]))
+    return ops.mul(a, b) if a.ndim == 0 or b.ndim == 0 else contracted(ops.dot, a, b)
 
 
 @row(np.inner)
@@ -33,13 +27,13 @@ def inner(rule, a, b):
     a, b = common_nodes(rule, (node_of(a, rule), node_of(b, rule)))
     if a.ndim == 0 or b.ndim == 0:
         return ops.mul(a, b)
-    return ops.tensordot(*_numbers([a, b]), ((a.ndim - 1,), (b.ndim - 1,)))
+    return contracted(ops.tensordot, a, b, ((a.ndim - 1,), (b.ndim - 1,)))
 
 
 @row(np.vdot)
 def vdot(rule, a, b):
     a, b = common_nodes(rule, (node_of(a, rule), node_of(b, rule)))
-    return ops.dot(*_numbers([ops.conj(ops.flatten(a)), ops.flatten(b)]))
+    return contracted(ops.dot, ops.conj(ops.flatten(a)), ops.flatten(b))
 
 
 @row(np.outer)
@@ -49,8 +43,8 @@ def outer_product(rule, a, b, out=None):
 
 @row(np.tensordot)
 def tensordot(rule, a, b, axes=2):
-    a, b = _numbers(common_nodes(rule, (node_of(a, rule), node_of(b, rule))))
-    return ops.tensordot(a, b, axes)
+    a, b = common_nodes(rule, (node_of(a, rule), node_of(b, rule)))
+    return contracted(ops.tensordot, a, b, axes)
 
 
 @row(np.trace)
@@ -385,7 +379,7 @@ def vecdot(rule, x1, x2, /, *, axis=-1):
     a, b = ops.moveaxis(a, axis, -1), ops.moveaxis(b, axis, -1)
     if None not in (a.shape[-1], b.shape[-1]) and a.shape[-1] != b.shape[-1]:
         raise ValueError("vecdot of axes of other sizes")
-    return ops.cast(ops.sum(ops.mul(ops.conj(a), b), -1), _numbers([a])[0].dtype)
+    return ops.cast(ops.sum(ops.mul(ops.conj(a), b), -1), a.dtype)
 
 
 @row(np.linalg.tensorsolve)

@@ -10,7 +10,7 @@ from ... import ops
 from ...base import dtypes
 from ...base.errors import NotSupported
 from ...graph.node import constant
-from .base import UFUNCS, Row, newer
+from .base import UFUNCS, Row, contracted, newer
 
 
 def _add(function, build, reduction=None, running=None):
@@ -125,9 +125,9 @@ def _real_only(build):
 
 
 def _matmul(a, b):
-    if "bool" in (a.dtype, b.dtype) or a.ndim == 0 or b.ndim == 0:
-        raise NotSupported("a product of matrices of bools or of scalars")
-    return ops.matmul(a, b)
+    if a.ndim == 0 or b.ndim == 0:
+        raise NotSupported("a product of matrices that are scalars")
+    return contracted(ops.matmul, a, b)
 
 
 def _maximum_of(op):
