@@ -21,8 +21,8 @@ def check_threads(environment=os.environ):
     """Warn where a variable that OpenMP reads says no number of threads: the runtime ignores it."""
     for name in ("OMP_NUM_THREADS", "OMP_THREAD_LIMIT"):
         text = environment.get(name, "").strip()
-        first = text.partition(",")[0].strip()  # a list has a number per level of nesting
-        if text and not (first.isdecimal() and int(first) > 0):
+        parts = [part.strip() for part in text.split(",")]  # a number per level of nesting
+        if text and not all(p.isascii() and p.isdecimal() and p.strip("0") for p in parts):
             warnings.warn(
                 f"{name}={text} says no number of threads, which is 1 or more (or a list, of which "
                 "the first counts): it is ignored",

@@ -232,7 +232,7 @@ def main_parser():
         help="arrays in the source, or a file of their own",
     )
     child.add_argument("--dtype", help="refuse wider floats than this one")
-    child.add_argument("--batch", type=int, help="the largest n, where sizes are an argument n")
+    child.add_argument("--batch", type=_size, help="the largest n, where sizes are an argument n")
     _of_programs(commands)
     child = _add(
         commands,
@@ -275,7 +275,7 @@ def _of_programs(commands):
             metavar="NAME=SIZES",
             help="the shape of an input, as in x=32,784",
         )
-        child.add_argument("--batch", type=int, default=32, help="where a size is open (32)")
+        child.add_argument("--batch", type=_size, default=32, help="where a size is open (32)")
     drawn.add_argument("file", nargs="?", help="the page, .html or .svg (FUNCTION.html)")
     timed.add_argument(
         "--arguments",
@@ -308,6 +308,14 @@ def _shape(text):
         return name, tuple(int(n) for n in sizes.split(",") if n or not equals or not name)
     except ValueError:
         raise argparse.ArgumentTypeError(f"a shape such as x=32,784, not {text!r}") from None
+
+
+def _size(text):
+    """'32': 32."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"a size such as 32, not {text!r}") from None
 
 
 def _days(text):

@@ -13,13 +13,15 @@ def test_one_of_runtime_and_problem():
 
 
 @pytest.mark.parametrize("name", ["OMP_NUM_THREADS", "OMP_THREAD_LIMIT"])
-@pytest.mark.parametrize("text", ["0", "-1", "abc", "0,4", "two", "1.5", ","])
+@pytest.mark.parametrize(
+    "text", ["0", "-1", "abc", "0,4", "two", "1.5", ",", "2,x", "1abc", "\u0663"]
+)
 def test_numbers_of_threads_that_are_none(name, text):
     with pytest.warns(CKernelsWarning, match=f"{name}={text} says no number of threads"):
         native.check_threads({name: text})
 
 
-@pytest.mark.parametrize("text", ["1", "64", "2,4", " 3 ", "2, 4", "", "  "])
+@pytest.mark.parametrize("text", ["1", "64", "2,4", " 3 ", "2, 4", "", "  ", "9" * 5000])
 def test_numbers_of_threads(text):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -53,6 +53,14 @@ def test_what_is_wrong_is_said(words, sentence, tmp_path, capsys, monkeypatch):
     assert sentence in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("text", ["abc", "1.5", ""])
+def test_a_batch_that_is_no_size(text, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["export", "program.py:f", "model", "--batch", text])
+    assert ended.value.code == 2
+    assert f"argument --batch: a size such as 32, not {text!r}" in capsys.readouterr().err
+
+
 @pytest.mark.skipif(GCC is None, reason="there is no C compiler")
 def test_weights_in_a_file(tmp_path):
     functions, _ = PROGRAMS["mlp"]()

@@ -115,16 +115,37 @@ double ck_cgroup_cpus(const char *self_cgroup, const char *mount)
     return best;
 }
 
+/* The first number of a list of numbers of 1 or more, as OpenMP has one per level of nesting; 0
+   where the text is anything else. `base/native.py` warns of the same. */
+static int first_number(const char *text)
+{
+    static const char spaces[] = " \t\n\v\f\r";
+    long first = 0;
+    while (text) {
+        text += strspn(text, spaces);
+        if (*text < '0' || *text > '9')
+            return 0;
+        char *end;
+        long n = strtol(text, &end, 10);
+        if (n < 1)
+            return 0;
+        first = first ? first : n;
+        end += strspn(end, spaces);
+        if (*end && *end != ',')
+            return 0;
+        text = *end ? end + 1 : NULL;
+    }
+    return first < INT_MAX ? (int)first : INT_MAX;
+}
+
 static void choose(void)
 {
     at_most(&chosen, ck_cpus(), "cpu affinity");
     double quota = ck_cgroup_cpus("/proc/self/cgroup", "/sys/fs/cgroup");
     if (quota > 0 && quota < INT_MAX)
         at_most(&chosen, (int)quota + (quota > (int)quota), "cgroup cpu quota");
-    const char *text = getenv("OMP_NUM_THREADS");      /* may be a list, one number per level */
-    at_most(&chosen, text ? (int)strtol(text, NULL, 10) : 0, "OMP_NUM_THREADS");
-    text = getenv("OMP_THREAD_LIMIT");
-    at_most(&chosen, text ? (int)strtol(text, NULL, 10) : 0, "OMP_THREAD_LIMIT");
+    at_most(&chosen, first_number(getenv("OMP_NUM_THREADS")), "OMP_NUM_THREADS");
+    at_most(&chosen, first_number(getenv("OMP_THREAD_LIMIT")), "OMP_THREAD_LIMIT");
     const char *threading = getenv("CKERNELS_THREADING");
     if (threading && !strcmp(threading, "serial"))
         at_most(&chosen, 1, "CKERNELS_THREADING");
