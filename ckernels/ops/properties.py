@@ -123,7 +123,7 @@ WITHOUT = {
                          "attention_grad", "attention_values_grad", "real_part", "imag_part",
                          "complex_of"), LATE)},
     "lowering": {
-        **dict.fromkeys(("inverse", "cofactors", "cofactors_along", "det", "solve", "eigh", "svd",
+        **dict.fromkeys(("cofactors", "cofactors_along", "det", "eigh", "svd",
                          "qr", "pinv", "svd_full", "svdvals", "qr_full", "lstsq", "expm",
                          "slogdet", "eig", "eigvalsh"), LAPACK),
         **dict.fromkeys(("rfft", "irfft", "fft", "rfft_half", "irfft_half"),

@@ -10,7 +10,7 @@ import pytest
 
 import ckernels as K
 from ckernels import config
-from ckernels.runtime import charts, pages, picture
+from ckernels.runtime import charts, drawing, picture
 
 pytest.importorskip("ckernels._runtime", reason="the C runtime is not built")
 
@@ -84,7 +84,7 @@ def test_of_a_large_variable_some_values_are_looked_at():
     assert charts.values(v.node)["values"][1] == "1 to 1, mean 1 of every 3th"
 
 
-CHARTS = os.path.join(os.path.dirname(pages.__file__), "..", "pictures", "charts.js")
+CHARTS = os.path.join(os.path.dirname(drawing.__file__), "..", "pictures", "charts.js")
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="there is no Node")
