@@ -120,6 +120,10 @@ class Trace(Owner):
                 return replaced.guards.append(node)
         return self.guards.append(node)
 
+    def fits_into(self, item, dtype):
+        if None not in self.inside:  # a batch of vmap is compiled or nothing
+            super().fits_into(item, dtype)
+
     def outside(self, node):
         """A node in terms of the arguments of the whole function, from inside of transforms."""
         for replaced in reversed(self.inside):

@@ -276,11 +276,18 @@ def tolist(x):
 
 def copyto(dst, src, casting="same_kind", where=True):
     owner = dst.owner
+    kind = src.kind if isinstance(src, owner.numbers) else type(src)
+    if kind in (bool, int, float, complex):
+        taken = np.result_type(dst.dtype, kind(0))
+    else:
+        taken = getattr(src, "dtype", dst.dtype)
+    if not np.can_cast(taken, dst.dtype, casting):
+        raise TypeError(f"Cannot cast array data from {taken!r} to {dst.dtype!r} according "
+                        f"to the rule {casting!r}")  # fmt: skip
     if where is not True:
         mask = owner.array(where).read()
-        src = ArrayValue(owner, ops.where(mask, ops.cast(owner.array(src).read(), dst.dtype.name),
-                                     dst.read()))  # fmt: skip
-    dst[...] = src
+        src = ArrayValue(owner, ops.where(mask, stored(owner, src, dst.dtype.name), dst.read()))
+    dst[...] = owner.array(src) if isinstance(src, ArrayValue) else src
 
 
 def fill_diagonal(a, val, wrap=False):

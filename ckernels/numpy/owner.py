@@ -230,8 +230,35 @@ class Owner:
             return type(x)(self.argument(i) for i in x)
         return x
 
+    def fits_into(self, item, dtype):
+        """Guard that integers of `dtype` hold a number that is stored among them, where NumPy
+        raises for one that does not fit: a Python number, and any scalar into signed ones."""
+        number = isinstance(item, self.numbers)
+        signed = np.dtype(dtype).kind
+        if not (number or isinstance(item, ArrayValue) and item.scalar) or (
+            signed != "i" and (signed != "u" or not number)
+        ):
+            return
+        node, limits = self.operand(item), np.iinfo(dtype)
+        node = node.node if number else node
+        kind = np.dtype(node.dtype)
+        if kind.kind not in "iuf" or kind.kind != "f" and (number or np.can_cast(kind, dtype)):
+            return  # of Python's ints `stored` takes those alone that fit
+        if kind.kind == "f":
+            node = ops.cast(node, "float64")
+            least = float(limits.min)
+            above = ops.gt(node, least - 1) if least - 1 < least else ops.ge(node, least)
+            inside = ops.logical_and(above, ops.lt(node, float(limits.max) + (least - 1 < least)))
+        else:
+            inside = ops.le(node, constant(limits.max, node.dtype))
+            if kind.kind == "i":
+                above = ops.ge(node, constant(limits.min, node.dtype))
+                inside = ops.logical_and(above, inside)
+        self.guard(inside)
+
     def store(self, value, item):
         """`item` stored into all of a ArrayValue."""
+        self.fits_into(item, value.read().dtype)
         value.write(stored(self, item, value.read().dtype))
 
     def inside_of(self, x):

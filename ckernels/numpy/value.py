@@ -233,6 +233,8 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
             new = self._under(old, mask, item)
             if new is not None:
                 return self.write(new)
+        if basic:
+            self.owner.fits_into(item, old.dtype)
         item = self.chosen(stored(self.owner, item, old.dtype), lambda: part(old, key))
         self.write(with_part(old, key, item), True)
         return None
