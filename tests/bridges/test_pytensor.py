@@ -582,6 +582,27 @@ def test_constants_that_are_no_tensors_are_results():
     assert moved.bit_generator.state == want.bit_generator.state
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+def test_tensors_with_named_dims_are_tensors(dtype):
+    import pytensor.xtensor as px
+
+    kept = np.arange(6).reshape(2, 3).astype(dtype)
+    named = px.xtensor("named", dims=("a", "b"), shape=(None, 3), dtype=dtype)
+    shared = px.type.xtensor_shared(kept, dims=("a", "b"))
+    total = named.values.sum(axis=0) + shared.values[1]
+    f = compiled([named], [total, named.rename({"a": "c"}), (named * 2).transpose("b", "a")])
+    assert bridge.report(f) == []
+    strided = np.arange(24).reshape(4, 6).astype(dtype)[::2, ::2]
+    for value in (kept, strided, np.asfortranarray(kept), kept[:0]):
+        found, renamed, turned = map(np.asarray, f(value))
+        assert found.dtype == renamed.dtype == turned.dtype == dtype
+        np.testing.assert_array_equal(found, value.sum(0) + kept[1])
+        np.testing.assert_array_equal(renamed, value)
+        np.testing.assert_array_equal(turned, 2 * value.T)
+    shared.set_value(kept[::-1].copy())
+    np.testing.assert_array_equal(np.asarray(f(kept)[0]), kept.sum(0) + kept[0])
+
+
 def test_an_op_without_a_row_is_a_call_of_perform_and_reported():
     f = compiled([x], [pt.linalg.expm(x @ x.T) * 2])
     assert [name for name, _ in bridge.report(f)] == ["Expm"] or bridge.report(f)[0][0].startswith(

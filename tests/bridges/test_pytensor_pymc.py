@@ -46,6 +46,22 @@ def test_log_density_and_gradient(name):
     assert bridge.report(function) == []
 
 
+def test_minibatches_are_those_of_pytensor():
+    data = np.arange(40.0)
+    found = []
+    for mode in ("CKERNELS", "FAST_COMPILE"):
+        with pm.Model() as model:
+            batch = pm.Minibatch(data, batch_size=5)
+            pm.Normal("y", pm.Normal("mu"), 10, observed=batch, total_size=40)
+        (value,) = model.value_vars
+        f = pm.pytensorf.compile([value], [model.logp(), batch], mode=mode, random_seed=5)
+        found.append([f(0.5) for _ in range(6)])
+    for (got, ours), (want, theirs) in zip(*found, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+        np.testing.assert_allclose(got, want, rtol=1e-13)
+    assert len({float(want) for want, _ in found[1]}) == 6
+
+
 def test_nutpies_functions_are_raw_entries():
     pytest.importorskip("nutpie", reason="needs nutpie")
     compiled = bridge.compile_pymc_model(MODELS["eight_schools"](pm))

@@ -123,7 +123,7 @@ def is_tensor(variable):
     return (
         dtype in dtypes.ITEMSIZE
         and hasattr(variable.type, "ndim")
-        and type(variable.type).__name__ in ("TensorType", "ScalarType")
+        and type(variable.type).__name__ in ("TensorType", "XTensorType", "ScalarType")
     )
 
 
