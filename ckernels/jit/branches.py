@@ -29,6 +29,8 @@ from .turns import roots_of
 
 LEAVES = (np.ndarray, np.generic, int, float, complex)
 FAILURES = 3  # paths, or sizes of one path, that may be NumPy's before one was traced
+MOST_RESULTS = 64  # of calls that C dispatches
+HOWS = ("leaf", "view", "static", "constant", "number", "maybe", "scalar", "array", "part")
 SIZES = 64  # sizes that get traces of their own, where these are part of traces
 
 
@@ -67,12 +69,12 @@ class Branches:
     """Traces for one key: one, or several that truth values of data choose from.
 
     leaves: {truth values so far: Traced, a RefusedPath, or the exception that says why};
-    asks: {truth values so far: function of the next one}; sized: for the sizes of `leaves` only."""
+    asks: {truth values so far: (function of the next one, its leaves)}; sized: for the sizes of
+    `leaves` only."""
 
     def __init__(self, jitted, described, leaves, sized=False):
         self.jitted, self.described, self.sized = jitted, described, sized
         self.leaves, self.asks = {}, {}
-        self.simple = None  # the one trace, where calls are that of its compiled function
         self.inputs = [input_of(x, sized or None in jitted.pinned) for x in leaves]
 
     def branch(self, leaves):
@@ -85,13 +87,13 @@ class Branches:
                     if answers not in self.leaves and answers not in self.asks:
                         self.trace(answers, leaves)
                 continue
-            answers += (bool(ask(leaves)),)
+            answers += (bool(value_of(ask, leaves)),)
         return self.leaves[answers]
 
     def trace(self, answers, leaves):
         """Trace the path of these arguments; what came out is kept. Pinned, where the whole has to
         be traced again for the value of a number."""
-        trace = Trace(answers, lambda node: self.part([node])(leaves))
+        trace = Trace(answers, lambda node: value_of(compile_nodes(self, [node]), leaves))
         try:
             plan = make_plan(self, trace, leaves)
             self.ask(trace)
@@ -118,15 +120,13 @@ class Branches:
             failed = len(self.leaves) - self.served()
             if isinstance(plan, TooDeep) or failed >= FAILURES and not self.served():
                 self.leaves[()] = plan
-        elif not asked and type(plan) is Traced and plan.simple and runtime is not None:
-            self.simple = plan if type(plan.compiled) is runtime.Function else None
 
     def ask(self, trace):
         """Compile the truth values that a trace was decided by."""
         asked = ()
         for node, answer in trace.asked:
             if asked not in self.asks:
-                self.asks[asked] = self.part([node])
+                self.asks[asked] = compile_nodes(self, [node])
             asked += (answer,)
 
     def served(self):
@@ -139,10 +139,15 @@ class Branches:
         path = self.leaves.get(())
         return path.found[sizes_of(leaves)] if type(path) is RefusedPath else self
 
-    def part(self, nodes):
-        """A function of the leaves that computes the one node."""
-        compiled, used = compile_nodes(self, nodes)
-        return lambda leaves: compiled(*[leaves[i] for i in used])[0]
+    def node(self, answers=()):
+        """What the runtime's Dispatch takes: the paths as a tree; None where it is Python's."""
+        path, ask = self.leaves.get(answers), self.asks.get(answers)
+        if path is not None:
+            return path.end() if type(path) is Traced else None
+        if ask is None or type(ask[0]) is not runtime.Function:
+            return None
+        ways = [self.node((*answers, way)) for way in (False, True)]
+        return (ask[0], tuple(ask[1]), *ways) if ways != [None, None] else None
 
     def run(self, leaves):
         """(whether the trace holds, the result) of a call. NotTraced for one that is NumPy's."""
@@ -178,6 +183,12 @@ class RefusedPath:
                     sizes, Branches(tree.jitted, tree.described, leaves, True)
                 )
         return found.branch(leaves)
+
+
+def value_of(ask, leaves):
+    """What a (function, its leaves) of compile_nodes gives for a call."""
+    compiled, used = ask
+    return compiled(*[leaves[i] for i in used])[0]
 
 
 def sizes_of(leaves):
@@ -325,24 +336,33 @@ class Traced:
         else:
             self.compiled, self.used = None, ()
         kinds = [how for how, *_ in self.makers]
-        single = self.described == LEAF and not self.guarded
-        self.simple = bool(self.nodes) and not self.mutated and self.fresh(kinds)
-        self.single = self.simple and single
+        alone = self.described == LEAF and not self.guarded and not self.mutated
+        self.single = alone and kinds in (["array"], ["scalar"])
         self.scalar = self.single and kinds == ["scalar"]
 
-    def fresh(self, kinds):
-        """Whether the results are arrays of their own and scalars, alone or in one tuple."""
-        owners = [(place, owner) for how, place, owner in self.makers if how == "array"]
-        alone = all(len({*parts}) == len(owners) for parts in zip(*owners))
-        flat = self.described in (LEAF, (tuple, (LEAF,) * len(kinds)))
-        return flat and alone and {"array", "scalar"}.issuperset(kinds)
-
-    def results(self):
-        """The results as the runtime's Dispatch takes them."""
-        if self.single:
-            return self.scalar
-        parts = [(place, how == "scalar") for how, place, _ in self.makers]
-        return (self.guarded, self.described != LEAF, *parts)
+    def end(self):
+        """The end of a path as the runtime's Dispatch takes it; None where it is Python's."""
+        if len(self.makers) > MOST_RESULTS or (
+            self.compiled is not None and type(self.compiled) is not runtime.Function
+        ):
+            return None
+        owners, taken, parts = {}, set(), []
+        for number, (how, place, more) in enumerate(self.makers):
+            owner, copied = 0, False
+            if how in ("array", "part"):
+                whose = more if how == "array" else more[0]
+                copied = whose not in owners and place in taken
+                owner = owners.setdefault(whose, number)
+                taken.add(place)
+            lenses = more if how == "view" else more[1] if how == "part" else None
+            if lenses is not None:
+                more = tuple([(real, tuple(places)) for real, places in lenses])
+            if how in ("static", "constant"):
+                place, more = 0, place
+            parts.append((HOWS.index(how), place, owner, copied, more))
+        mutated = tuple([number for pair in self.mutated for number in pair])
+        return (self.compiled, tuple(self.used), self.guarded, mutated, tuple(self.arrays),
+                tuple(parts), self.described)  # fmt: skip
 
     def refused(self):
         """What the compiler said of kernels in whose place NumPy runs, or None."""

@@ -50,7 +50,7 @@ class PlainDispatch:
 
 Dispatch = PlainDispatch if runtime is None else runtime.Dispatch
 PUBLIC = ("address", "report", "source", "wait")  # what users have; the rest is the engine's
-MOST_LEAVES = 16  # of calls that C dispatches
+MOST_LEAVES = 32  # of calls that C dispatches
 
 
 class Jitted(Dispatch):
@@ -113,26 +113,31 @@ class Jitted(Dispatch):
                 raise
             self.counted(f"a call failed: {type(problem).__name__}")
             return self.original(args, kwargs, problem)
-        if done and not kwargs and not self.static:
-            plan = plan.of_sizes(leaves)
-            if plan.simple is not None:
-                self.dispatched(plan, len(args), leaves)
+        if done and not self.static and runtime is not None:
+            self.dispatched(plan.of_sizes(leaves), leaves)
         return value if done else self.original(args, kwargs, None)
 
-    def dispatched(self, plan, count, leaves):
-        """Let C serve calls like this one, where each argument and each name is one leaf."""
-        program, traced = self.program, plan.simple
-        names = [*program.fixed, *program.free]
-        if len(leaves) != count + len(program.free) or len(leaves) > MOST_LEAVES or any(
-            not isinstance(name[0], (dict, types.CellType)) for name in names
-        ):  # fmt: skip
-            return
-        kinds = [self.leaf_key(i, x, plan.sized) for i, x in enumerate(leaves)]
-        if any(isinstance(x, np.generic) or isinstance(k, tuple) and type(x) is not np.ndarray
-               for x, k in zip(leaves, kinds)):  # fmt: skip
-            return
-        self.remember(traced.compiled, tuple(kinds), tuple(traced.used), tuple(program.fixed),
-                      tuple(program.free), SMALL, traced.results())  # fmt: skip
+    def missed(self, *args, **kwargs):
+        """A call of which C found that its trace does not hold."""
+        return self.original(args, kwargs, None)
+
+    def dispatched(self, plan, leaves):
+        """Let C serve calls like this one."""
+        program, node = self.program, plan.node()
+        kinds = [self.kind(i, x, plan.sized) for i, x in enumerate(leaves)]
+        if node is not None and None not in kinds and len(leaves) <= MOST_LEAVES:
+            self.remember(plan.described, tuple(kinds), tuple(program.fixed), tuple(program.free),
+                          SMALL, node)  # fmt: skip
+
+    def kind(self, place, x, sized):
+        """What of a leaf a trace is made for, as C knows it; None where it does not."""
+        if isinstance(x, np.ndarray):
+            return self.leaf_key(place, x, sized)
+        if isinstance(x, (np.number, np.bool_)):
+            return type(x)
+        if place in self.pinned and type(x) in (int, float):
+            return type(x), x
+        return type(x) if type(x) in (int, float) else None
 
     def around(self, args, kwargs):
         """The trace in the middle of which this call is, by the values it is given; or None."""

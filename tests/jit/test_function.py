@@ -18,7 +18,7 @@ from ckernels.jit.function import Jitted
 from ckernels.jit.namespace import FILLING, PLACES, RANGES, Namespace
 from ckernels.plan import pipeline
 
-from .beside import check, flat, same, written
+from .beside import check, same, written
 
 A = np.random.default_rng(0).normal(size=(12, 10))
 V = np.random.default_rng(1).normal(size=12)
@@ -826,34 +826,213 @@ def test_a_function_that_stores_has_no_c_function():
         ck.jit(double).address("double (int, double *, void *)", np.ones(3))
 
 
-@pytest.mark.parametrize(
-    "function, direct",
-    [
-        (lambda x: (x + 1, x.sum(), x[:2] * 2), True),
-        (lambda x: (x.max(), np.sort(x)), True),
-        (lambda x: (x[x > 0].max(), 1.0 * x), True),  # it holds where a part is positive
-        (lambda x: x[x > 0].min(), True),
-        (lambda x: [x + 1, x.sum()], False),
-        (lambda x: (x, x + 1), False),
-        (lambda x: ((y := x + 1), y), False),
-        (lambda x: ((y := x + 1), y[1:]), False),
-        (lambda x: (x + 1, (x + 2,)), False),
-        (lambda x: (x + 1, 3), False),
-    ],
-)
-def test_results_that_calls_in_c_put_together(function, direct, monkeypatch):
-    jitted, x = ck.jit(function), np.linspace(-1, 2, 12)
-    calls = []
-    called = Jitted.called
+Two = collections.namedtuple("Two", "first second")
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    at: np.ndarray
+    step: float = 0.5
+    name: str = "a"
+
+
+class Scaled:
+    def __init__(self, scale):
+        self.scale, self.table = scale, {"offset": np.arange(4.0), 1: None}
+
+    def __call__(self, x):
+        return x * self.scale + self.table["offset"][0]
+
+
+def alike(want, got):
+    """Of equal types and nesting, with equal leaves."""
+    assert type(want) is type(got)
+    if isinstance(want, dict):
+        assert [(type(k), k) for k in want] == [(type(k), k) for k in got]
+        want, got = [*want.values()], [*got.values()]
+    if dataclasses.is_dataclass(want) or isinstance(want, Scaled):
+        return alike(vars(want), vars(got))
+    if isinstance(want, (list, tuple)):
+        assert len(want) == len(got)
+        return [alike(a, b) for a, b in zip(want, got)] and None
+    if isinstance(want, (np.ndarray, np.generic)):
+        same(want, got)
+    else:
+        assert repr(want) == repr(got)
+
+
+def calls_of_python(monkeypatch):
+    """A list that grows with each call that C hands on."""
+    calls, called = [], Jitted.called
     monkeypatch.setattr(Jitted, "called", lambda *a, **k: calls.append(1) or called(*a, **k))
-    for _ in range(4):
-        want, got = function(x), jitted(x)
-        for a, b in zip(flat([want]), flat([got]), strict=True):
-            same(a, b)
-        assert type(want) is type(got)
-        if isinstance(want, tuple) and len(want) == 2 and want[0] is want[1]:
-            assert got[0] is got[1]
-    assert (len(calls) == 1) == direct
+    return calls
+
+
+def doubled(x, y):
+    x *= 2
+    x[0] = y.sum()
+    return x[1:], x
+
+
+def chosen(x):
+    if (n := len(x)) > 4 and (m := x.max()) > 0:
+        return x / m * n
+    return {"low": x.min()} if x[0] > -4 else [x]
+
+
+@pytest.mark.parametrize("function, makers", [
+    (lambda x: (x + 1, x.sum(), x[:2] * 2), [lambda n: n]),
+    (lambda x: (x[x > 0].max(), 1.0 * x), [lambda n: n]),  # it holds where a part is positive
+    (lambda x: x[x > 0].min(), [lambda n: n]),
+    (lambda x: [x + 1, x.sum(), ()], [lambda n: n]),
+    (lambda x: (x, x + 1), [lambda n: n]),
+    (lambda x: ((y := x + 1), y), [lambda n: n]),
+    (lambda x: ((y := x + 1), y[1:], y[::2]), [lambda n: n]),
+    (lambda x: (x + 1, x + 1, np.arange(3), slice(1, None), "a"), [lambda n: n]),
+    (lambda x: Two(x[1:], len(x)), [lambda n: n]),
+    (lambda p, x: ({**p, "h": (h := p["w"] * x)}, [h.sum(), (h, None)]),
+     [lambda n: {"w": n, 1: 2, "b": True} if n.size else {}, lambda n: n]),
+    (lambda s, dt: dataclasses.replace(s, at=s.at + dt * s.step), [Frozen, lambda n: 0.25]),
+    (lambda s, x: (s(x), s), [lambda n: Scaled(2.0), lambda n: n]),
+    (lambda p, x: p.first * p.second[0] + x, [lambda n: Two(n, [3]), lambda n: n]),
+    (lambda s, x: x[s], [lambda n: slice(1, None, 2), lambda n: n]),
+    (lambda x, s: x * s, [lambda n: n, lambda n: np.float32(2)]),
+    (lambda x, n: sum([x + i for i in range(n)]), [lambda n: n, lambda n: 3]),
+    (doubled, [lambda n: n, lambda n: n + 1]),
+    (lambda x, n: (x * n, n * 2, n, max(x[3], n), max(x[0], n)), [lambda n: n, lambda n: 0.5]),
+    (chosen, [lambda n: n]),
+    (chosen, [lambda n: -abs(n) - 5 * (n.sum() < 20)]),
+])  # fmt: skip
+def test_calls_from_c_to_c(function, makers, monkeypatch):
+    jitted, calls = ck.jit(function), calls_of_python(monkeypatch)
+    for start in (0, 0, -3, 1):
+        data = np.linspace(-1, 2, 12) + start * 0.25
+        want = [m(data.copy()) for m in makers]
+        got = [m(data.copy()) for m in makers]
+        alike(function(*want), jitted(*got))
+        alike(want, got)
+        if start == 0:
+            pattern = jitted(*got), function(*want)
+            alike(*pattern)
+    first = len(calls)
+    jitted(*[m(np.linspace(-1, 2, 12)) for m in makers])
+    assert len(calls) == first <= 2
+
+
+def test_identity_and_views_of_results_from_c():
+    function = ck.jit(lambda x: ((y := x + 1), y, y[1:], x, x[2:]))
+    for _ in range(3):
+        x = np.arange(12.0)
+        y, again, view, given, part = function(x)
+        assert y is again and view.base is y and given is x and part.base is x
+        x[3] = 7
+        assert part[1] == 7
+
+
+def test_what_is_stored_reaches_one_writable_argument_each(monkeypatch):
+    def add(a, b):
+        a += b
+        return a.sum()
+
+    def case(kind):
+        x = np.arange(24.0)
+        if kind == "overlap":
+            return x[:12], x[6:18]
+        if kind == "same":
+            return x[:12], x[:12]
+        if kind == "interleaved":
+            return x[::2], x[1::2]
+        if kind == "folded":
+            return np.lib.stride_tricks.as_strided(x, (12,), (0,)), x[12:]
+        if kind == "reversed":
+            return x[11::-1], x[12:]
+        return x[:12], x[12:]
+
+    jitted = ck.jit(add)
+    for kind in ("apart", "overlap", "same", "interleaved", "reversed", "folded", "apart") * 3:
+        want, got = case(kind), case(kind)
+        assert add(*want) == jitted(*got), kind
+        assert np.array_equal(want[0], got[0]) and np.array_equal(want[1], got[1]), kind
+    calls, closed = calls_of_python(monkeypatch), case("apart")
+    closed[0].flags.writeable = False
+    jitted(*case("apart"))
+    with pytest.raises(ValueError, match="read-only"):
+        jitted(*closed)
+    assert closed[0].tolist() == [*range(12)] and not calls
+
+
+def test_calls_that_differ_in_what_is_part_of_a_trace():
+    def function(p, x, mode="a", n=2):
+        return {"sum": x.sum() + len(p), "p": p, mode: x * n if mode == "a" else x - n}
+
+    jitted, x = ck.jit(function), np.arange(12.0)
+    ones = [{"a": x}, {1: x}, {True: x}, {1.0: x}, {"a": x, "b": 1}, {"b": 1, "a": x}, [x], (x,),
+            Two(x, x), "a", "b", b"a", [slice(1, 2)], [slice(1, 3)], [None], [True], [1], [1.0],
+            [np.float64(1)], [range(3)], [np.dtype("f4")], [()], [[x, 1], {}]]  # fmt: skip
+    for _ in range(3):
+        for one in ones:
+            for more in ({}, {"mode": "b"}, {"n": 3}, {"n": 3, "mode": "b"}, {"n": 2.0}):
+                alike(function(one, x, **more), jitted(one, x, **more))
+
+
+def test_numbers_that_are_part_of_a_trace_are_compared_with_their_sign():
+    def function(x, n):
+        return x * 2 + n, f"{n}"
+
+    jitted = ck.jit(function)
+    for _ in range(3):
+        for n in (0.0, -0.0, 1.0, float("nan"), 1, 2, 2**70):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", CKernelsWarning)
+                alike(function(np.arange(12.0), n), jitted(np.arange(12.0), n))
+
+
+TABLE = {"a": np.arange(12.0), "k": 3}
+
+
+def test_names_that_hold_dicts_are_read_at_each_call(monkeypatch):
+    def function(x):
+        for key in sorted(TABLE):
+            x = x * TABLE[key]
+        return x
+
+    jitted, x = ck.jit(function), np.arange(12.0)
+    alike(function(x), jitted(x))
+    calls = calls_of_python(monkeypatch)
+    for value in (4, 5):
+        monkeypatch.setitem(TABLE, "k", value)
+        alike(function(x), jitted(x))
+    assert not calls
+    for value in (2.5, np.arange(12)):
+        monkeypatch.setitem(TABLE, "k", value)
+        alike(function(x), jitted(x))
+    monkeypatch.setitem(TABLE, "b", 2)
+    alike(function(x), jitted(x))
+
+
+def test_threads_that_call_with_several_nestings():
+    def function(p, x):
+        p["w"] += x
+        return {**p, "n": x.sum()}
+
+    jitted, failed = ck.jit(function), []
+
+    def work(seed):
+        rng = np.random.default_rng(seed)
+        for turn in range(60):
+            n = int(rng.integers(9, 12))
+            w, x = rng.integers(-9, 9, (2, n + 20 * (turn % 2))).astype(float)
+            names = ["w", *"abcdef"[: rng.integers(0, 6)]]
+            want, got = ({k: w.copy() for k in names} for _ in range(2))
+            try:
+                alike(function(want, x), jitted(got, x))
+                alike(want, got)
+            except BaseException as problem:
+                failed.append(problem)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    [t.start() for t in threads], [t.join() for t in threads]
+    assert not failed
 
 
 def test_what_a_call_in_c_finds_not_to_hold_is_numpys():

@@ -327,9 +327,12 @@ static PyObject *call_row(PyObject *self, PyObject *row)
         ? Py_NewRef(row) : walk(row, "each row of over");
     PyObject *args = items ? PySequence_Tuple(items) : NULL;
     Py_XDECREF(items);
-    PyObject *result = NULL;
+    PyObject *result = NULL, *all[CK_MAXDIMS];
+    Py_ssize_t n = args ? PyTuple_GET_SIZE(args) : 0;
+    for (Py_ssize_t i = 0; i < n && n <= CK_MAXDIMS; i++)
+        all[i] = PyTuple_GET_ITEM(args, i);
     if (args)
-        result = ck_call(self, ((PyTupleObject *)args)->ob_item, PyTuple_GET_SIZE(args), NULL);
+        result = n <= CK_MAXDIMS ? ck_call(self, all, n, NULL) : function_call(self, args, NULL);
     Py_XDECREF(args);
     return result;
 }
@@ -355,7 +358,8 @@ static PyObject *function_over(PyObject *self, PyObject *args, PyObject *kwargs)
         found = call_row(self, row);
         Py_DECREF(row);
         if (last || !found) {
-            Py_SETREF(results, found);
+            Py_DECREF(results);
+            results = found;
             continue;
         }
         if (PyList_Append(results, found) < 0)

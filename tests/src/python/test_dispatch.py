@@ -25,11 +25,32 @@ class Called(runtime.Dispatch):
         self.calls.append((args, kwargs))
         return "called"
 
+    def missed(self, *args, **kwargs):
+        return "missed"
 
-def remembered(kernels, leaves, used=(0,), fixed=(), free=(), small=8, scalar=False):
-    d, names = Called(), {"x": np.arange(5.0)}
+
+ONE = ((7, 0, 0, False, None),)  # the first array
+
+
+def nested(args, free=()):
+    """The description of a call without keywords."""
+    return (tuple, ((tuple, tuple(args)), (dict, (), ()), (list, tuple(free))))
+
+
+def end(function, used=(0,), guarded=False, mutated=(), arrays=(), parts=ONE, described="leaf"):
+    return (function, used, guarded, mutated, arrays, parts, described)
+
+
+def remember(d, kernels, leaves, used=(0,), fixed=(), free=(), args=None, **more):
     function = add1(runtime, kernels, single=False)
-    d.remember(function, leaves, used, fixed, free, small, scalar)
+    args = ("leaf",) * (len(leaves) - len(free)) if args is None else args
+    node = end(function, used, **more)
+    d.remember(nested(args, ("leaf",) * len(free)), leaves, fixed, free, 8, node)
+
+
+def remembered(kernels, leaves, used=(0,), fixed=(), free=()):
+    d, names = Called(), {"x": np.arange(5.0)}
+    remember(d, kernels, leaves, used, fixed, free)
     return d, names
 
 
@@ -65,9 +86,9 @@ def test_strided_leaves_are_a_kind_of_their_own(kernels):
 def test_names_are_read_at_each_call(kernels):
     names, cell = {"x": np.zeros(5), "f": len}, types.CellType(1)
     d = Called()
-    d.remember(add1(runtime, kernels, single=False), ((FLOAT, (5,), True),), (0,),
-               ((names, "f", len), (cell, "cell_contents", cell.cell_contents)),
-               ((names, "x"),), 8, False)  # fmt: skip
+    remember(d, kernels, ((FLOAT, (5,), True),), (0,),
+             ((names, "f", len), (cell, "cell_contents", cell.cell_contents)),
+             ((names, "x"),))  # fmt: skip
     assert np.array_equal(d(), np.ones(5))
     names["x"] = np.ones(5)
     assert np.array_equal(d(), np.full(5, 2.0))
@@ -93,11 +114,34 @@ def test_a_call_that_fails_is_called(kernels):
 
 def test_bad_traces_are_refused(kernels):
     function = add1(runtime, kernels, single=False)
+    one, none, good = nested(["leaf"]), nested([]), end(function)
+    array = ((FLOAT, (5,), True),)
+    Called().remember(one, array, (), (), 8, good)
     for bad in (
-        (len, (), (), (), (), 8, False), (function, (5,), (0,), (), (), 8, False),
-        (function, (float,), (1,), (), (), 8, False), (function, (float,), (-1,), (), (), 8, 0),
-        (function, (), (), (), (({}, "x"),), 8, False), (function, (), (), (1,), (), 8, False),
-        (function, (float,) * 40, (0,), (), (), 8, 0),
+        (one, (5,), (), (), 8, good), (one, (), (), (), 8, good), (none, array, (), (), 8, good),
+        (one, array, (), (), 8, end(len)), (one, array, (), (), 8, end(function, (1,))),
+        (one, array, (), (), 8, end(function, (-1,))), (one, array, (1,), (), 8, good),
+        (none, (), (), (({}, "x"),), 8, end(function, ())), (one, array, (), (), 8, ()),
+        (nested(["leaf"] * 40), array * 40, (), (), 8, good), (("leaf",), array, (), (), 8, good),
+        (nested([("static", int)]), (), (), (), 8, None),
+        (nested([(int, ())]), (), (), (), 8, None),
+        (nested([(dict, ("a",), ("leaf",))]), array, (), (), 8, None),
+        (nested([(object, 1, (), ())]), (), (), (), 8, None), (nested([7]), (), (), (), 8, None),
+        (nested([("static", slice, (1, 2))]), (), (), (), 8, None),
+        (one, ((float, 1),), (), (), 8, good), (one, array, (), (), 8, (function, (0,), None)),
+        (one, array, (), (), 8, end(function, mutated=(0,))),
+        (one, (float,), (), (), 8, end(function, mutated=(0, 0))),
+        (one, array, (), (), 8, end(function, arrays=(1,))),
+        (one, array, (), (), 8, end(function, parts=())),
+        (one, array, (), (), 8, end(function, parts=(0,))),
+        (one, array, (), (), 8, end(function, parts=((9, 0, 0, False, None),))),
+        (one, array, (), (), 8, end(function, parts=((7, 0, 1, False, None),))),
+        (one, array, (), (), 8, end(function, parts=((0, 1, 0, False, None),))),
+        (one, (float,), (), (), 8, end(function, parts=((1, 0, 0, False, ()),))),
+        (one, array, (), (), 8, end(function, parts=((1, 0, 0, False, (len,)),))),
+        (one, array, (), (), 8, end(function, parts=((3, 0, 0, False, 1.0),))),
+        (one, array, (), (), 8, end(function, parts=((5, 0, 0, False, 1.0),))),
+        (one, array, (), (), 8, (function, (0,), good, 1)),
     ):  # fmt: skip
         with pytest.raises((TypeError, ValueError)):
             Called().remember(*bad)
@@ -108,8 +152,7 @@ def test_memory(kernels):
     d = Called()
     names["d"] = d
     for _ in range(3):
-        d.remember(add1(runtime, kernels, single=False), ((FLOAT, (5,), True),), (0,),
-                   ((names, "d", d),), (), 8, False)  # fmt: skip
+        remember(d, kernels, ((FLOAT, (5,), True),), (0,), ((names, "d", d),))
         d(np.zeros(5))
     gone = weakref.ref(d)
     del d
@@ -120,13 +163,12 @@ def test_memory(kernels):
 
 def test_threads_may_forget_while_others_call(kernels):
     d, _ = remembered(kernels, ((FLOAT, (-1,), True),))
-    function = add1(runtime, kernels, single=False)
     x = np.zeros(200_000)
 
     def forget():
         for _ in range(200):
             d.forget()
-            d.remember(function, ((FLOAT, (-1,), True),), (0,), (), (), 8, False)
+            remember(d, kernels, ((FLOAT, (-1,), True),))
 
     threads = [threading.Thread(target=forget)]
     threads += [threading.Thread(target=lambda: [d(x) for _ in range(200)]) for _ in range(2)]
@@ -134,29 +176,95 @@ def test_threads_may_forget_while_others_call(kernels):
     assert d(x)[0] == 1
 
 
-def test_results_of_several_parts_and_scalars(kernels):
-    d, x = Called(), np.arange(5.0)
-    function = add1(runtime, kernels, single=False)  # one array, as any of several parts
+def test_results_of_several_parts(kernels):
+    x = np.arange(5.0)
+    several = (tuple, ("leaf", "leaf"))
 
-    def remember(*results):
-        d.remember(function, ((FLOAT, (5,), True),), (0,), (), (), 8, *results)
+    def called(described, *parts):
+        d = Called()
+        remember(d, kernels, ((FLOAT, (5,), True),), parts=parts, described=described)
         return d(x)
 
-    both = remember((False, True, (0, False), (0, True)))
-    assert type(both) is tuple and [r.tolist() for r in both] == [(x + 1).tolist()] * 2
-    assert remember((False, True)) == () and not d.calls
-    assert remember((False, False, (0, False))).tolist() == (x + 1).tolist()
-    with pytest.raises(TypeError, match="a result is"):
-        remember((False, True, 0))
-    with pytest.raises(ValueError):
-        remember((False, False))
-    assert remember((False, True, (1, False))) == "called"  # there is no such array
+    tail = ((lambda a: a[1:], ()),)
+    y, part = called(several, *ONE, (8, 0, 0, False, tail))
+    assert y.tolist() == (x + 1).tolist() and part.base is y and part.tolist() == [2, 3, 4, 5]
+    y, copied = called(several, *ONE, (7, 0, 1, True, None))
+    assert not np.shares_memory(y, copied) and np.array_equal(y, copied)
+    given, view = called((list, several[1]), (0, 0, 0, 0, None), (1, 0, 0, 0, tail))
+    assert given is x and view.base is x
+    assert called((dict, ((str, "a"),), (several,)), *ONE, (2, 0, 0, 0, "b"))["a"][1] == "b"
+    constant = np.ones(2)
+    assert called("leaf", (3, 0, 0, False, constant)) is not constant
+    assert called((tuple, ())) == ()
+    assert called(("static", slice, (1, None, 2))) == slice(1, None, 2)
+    assert called("leaf", (7, 1, 0, False, None)) == "called"  # there is no such array
+    assert called("leaf", (1, 0, 0, False, ((len, (3,)),))) == "called"
+    assert called("leaf", (4, 0, 0, False, float)) == "called"  # five elements are no number
 
 
-def test_a_trace_that_does_not_hold_is_called(kernels):
+def test_truth_values_choose_an_end(kernels):
+    d, function = Called(), add1(runtime, kernels, single=False)
+    ends = [end(function, parts=((2, 0, 0, False, what),)) for what in ("no", "yes")]
+    d.remember(nested(["leaf"]), ((FLOAT, (1,), True),), (), (), 8, (function, (0,), *ends))
+    assert d(np.array([1.0])) == "yes" and d(np.array([-1.0])) == "no"
+    d.remember(nested(["leaf"]), ((FLOAT, (1,), True),), (), (), 8, (function, (0,), None, ends[1]))
+    assert d(np.array([1.0])) == "yes" and d(np.array([-1.0])) == "called"
+
+
+def test_a_trace_that_does_not_hold_is_missed(kernels):
     d = Called()
-    function = add1(runtime, kernels, single=False)
-    d.remember(function, ((FLOAT, (5,), True),), (0,), (), (), 8, (True, True, (0, False)))
-    almost = np.nextafter(0, -1, dtype="f8")  # + 1 is 1.0, of whose bytes the first is 0
-    assert d(np.full(5, almost)) == "called"
-    assert type(d(np.full(5, np.spacing(1.0)))) is tuple
+    remember(d, kernels, ((FLOAT, (1,), True),), guarded=True)
+    assert d(np.array([-1.0])) == "missed" and d(np.array([0.0])).tolist() == [1]
+
+
+def test_what_is_stored(kernels):
+    d, x = Called(), np.zeros(12)
+    remember(d, kernels, ((FLOAT, (5,), True),) * 2, mutated=(0, 0), arrays=(0, 1))
+    assert d(x[:5], x[5:10]).tolist() == [1.0] * 5 and x.tolist() == [1] * 5 + [0] * 7
+    assert d(x[:5], x[4:9]) == d(x[:5], x[:5]) == "missed" and x.sum() == 5
+    x.flags.writeable = False
+    assert d(x[:5], np.zeros(5)) == "missed" and x.sum() == 5
+
+
+def test_an_error_after_a_store_is_raised(kernels):
+    def fails(array):
+        raise ValueError("late")
+
+    d, x = Called(), np.zeros(5)
+    remember(d, kernels, ((FLOAT, (5,), True),), mutated=(0, 0), arrays=(0,),
+             parts=((1, 0, 0, False, ((fails, ()),)),))  # fmt: skip
+    with pytest.raises(ValueError, match="late"):
+        d(x)
+    assert x.tolist() == [1] * 5 and not d.calls
+
+
+def test_a_few_traces_are_remembered(kernels):
+    d = Called()
+    for n in range(1, 7):
+        remember(d, kernels, ((FLOAT, (n,), True),))
+    for _ in range(2):
+        found = [n for n in (3, 5, 1, 4, 6, 2) if not isinstance(d(np.zeros(n)), str)]
+        assert found == [3, 5, 4, 6]
+    described, leaves = nested(["leaf"]), ((FLOAT, (1,), True),)
+    for what in "abcdefg":  # the same calls: in the place of the one before
+        node = end(add1(runtime, kernels, single=False), parts=((2, 0, 0, False, what),))
+        d.remember(described, leaves, (), (), 8, node)
+        assert d(np.zeros(1)) == what
+    assert not isinstance(d(np.zeros(6)), str)
+
+
+def test_arguments_that_change_their_containers_while_compared(kernels):
+    """A name whose value is computed runs Python: it may forget the trace, and empty a list."""
+    d, given = Called(), [np.zeros(5)]
+
+    class Holder:
+        @property
+        def value(self):
+            d.forget()
+            given.clear()
+            return np.zeros(5)
+
+    leaves = ((FLOAT, (5,), True),) * 2
+    remember(d, kernels, leaves, free=((Holder(), "value"),), args=((list, ("leaf",)),))
+    assert d(given).tolist() == [1] * 5 and not given
+    assert d([np.zeros(5)]) == "called"
