@@ -10,6 +10,7 @@ import contextlib
 import os
 import re
 import warnings
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from . import locks
@@ -79,7 +80,10 @@ def byte_size(text):
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?\s*", str(text).lower())
     if not match:
         raise ValueError("a size such as 512M or 2G")
-    return int(float(match[1]) * 1024 ** " kmgt".index(match[2] or " "))
+    size = float(match[1]) * 1024 ** " kmgt".index(match[2] or " ")
+    if size >= 2**63:
+        raise ValueError("a size such as 512M or 2G")
+    return int(size)
 
 
 def path(text):
@@ -191,6 +195,8 @@ TABLE = {flag.name: flag for flag in FLAGS}
 
 def lookup(name):
     """The Flag called `name`, or UnknownFlag that says which one may have been meant."""
+    if not isinstance(name, str):
+        raise UnknownFlag(f"the name of a flag is a string, not {name!r:.80}")
     name = name.strip()
     flag = TABLE.get(ALIASES.get(name, name))
     if flag is None:
@@ -313,7 +319,7 @@ class Config:
 
     def __getitem__(self, name):
         values = self._values or self._read()
-        entry = values.get(name)
+        entry = values.get(name) if isinstance(name, str) else None
         value = entry[0] if entry else values[lookup(name).name][0]
         return Section(value, self, name) if name in SECTIONS else value
 
@@ -348,6 +354,8 @@ class Config:
     @contextlib.contextmanager
     def change(self, flags=None, **more):
         """Set flags for the length of a `with` block: `with config.change(mode="debug"): ...`"""
+        if not isinstance(flags, (Mapping, type(None))):
+            raise ConfigError(f"change takes a dict of flags, or keywords, not {flags!r:.80}")
         wanted = {lookup(name).name: value for name, value in {**(flags or {}), **more}.items()}
         saved = {name: self._read()[name] for name in wanted}
         try:

@@ -6,6 +6,7 @@ the line that made the tensor it is about where that is another one (`with_line`
 nothing of ckernels.
 """
 
+import contextlib
 import functools
 import os
 import sys
@@ -21,7 +22,7 @@ _trees = None  # the function that register_trees was given
 # Beginnings of the names of files that are not the user's: a cached property runs in functools, and
 # NumPy asks tensors for arrays.
 _NUMPY = os.path.join(os.path.dirname(np.__file__), "")
-_foreign = (_PACKAGE, "<frozen", functools.__file__, _NUMPY)
+_foreign = (_PACKAGE, "<frozen", functools.__file__, contextlib.__file__, _NUMPY)
 _owners = {}  # {name of a file: whose it is}: a cache, since each node asks for a dozen frames
 _doing = str  # () -> what a library that calls ckernels is doing, "" for nothing
 

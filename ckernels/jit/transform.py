@@ -65,6 +65,11 @@ class Transformed(Jitted):
         if not isinstance(problem, Asked) and (
             cause is not problem or isinstance(cause, CKernelsError)
         ):
+            if isinstance(cause, TypeError) and PythonNumber.__name__ in str(cause):
+                raise NotSupported(
+                    f"{self.__name__}: a list of Python numbers is used as an array, which has no "
+                    "derivative; give an array"
+                ) from cause
             raise cause
         line = getattr(problem, "line", None)
         where = f" ({line[0]}:{line[1]})" if line else ""
@@ -462,7 +467,12 @@ def vmap(
         places = tuple(i for i, a in enumerate(axes) if a is not None)
         moved = list(args)
         for p in places:
-            moved[p] = np.moveaxis(trace.array(args[p]), axes[p], 0)
+            x = trace.array(args[p])
+            if not -x.ndim <= axes[p] < x.ndim:
+                raise ArgumentError(
+                    f"vmap: in_axes is {axes[p]} for argument {p}, of shape {x.shape}"
+                )
+            moved[p] = np.moveaxis(x, axes[p], 0)
         inside = Rerun(trace, f, moved, kwargs, places, lambda i, n: n.shape[1:])
         leaves = []
         described = flatten(inside.found, is_any, leaves)

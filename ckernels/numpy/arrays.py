@@ -307,9 +307,28 @@ def _wait(args):
     return False
 
 
+FLAGS, NUMBERS = {"keepdims", "subok", "overwrite_input"}, {"initial", "ddof", "correction"}
+WORDS = {"kind": ("quicksort", "stable", "mergesort", "heapsort"), "order": (*"CFAK",)}
+
+
+def _for_numpy(name, x):
+    """Whether an option is none that rows look at as NumPy does, who says what is wrong with it."""
+    if name in FLAGS:
+        return not isinstance(x, (bool, np.bool_))
+    if name == "where":
+        return x is not True and not (hasattr(x, "dtype") and np.dtype(x.dtype).kind == "b")
+    if name in NUMBERS:
+        return getattr(x, "ndim", 0) != 0 or isinstance(x, (list, tuple))
+    if name in WORDS:
+        return not (x is None or isinstance(x, str) and x in WORDS[name])
+    return name == "axis" and isinstance(x, (list, dict, set))
+
+
 def _built(function, args, kwargs):
     """The result as arrays that wait; None where NumPy has to compute it."""
     first = args[0] if args else None
+    if kwargs and any(_for_numpy(name, x) for name, x in kwargs.items()):
+        return None
     if "out" in kwargs or function in VIEWS and type(first) is Array and first.held is not None:
         return None
     depth = [0]

@@ -88,6 +88,9 @@ def column_stack(rule, tup):
                               for n in nodes], 1)  # fmt: skip
 
 
+MOST_PARTS = 10_000  # of a split; a graph has a node for each
+
+
 def _split(rule, ary, indices_or_sections, axis, equal):
     x = node_of(ary, rule)
     size = x.shape[axis]
@@ -95,6 +98,8 @@ def _split(rule, ary, indices_or_sections, axis, equal):
         raise NotSupported("a split along an axis of unknown size")
     at = indices_or_sections
     if isinstance(at, (int, np.integer)):
+        if not 0 < at <= MOST_PARTS:
+            raise NotSupported(f"{at} parts")
         if equal and size % at:
             raise ValueError("array split does not result in an equal division")
         each, more = divmod(size, int(at))
