@@ -227,6 +227,8 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
     def __setitem__(self, key, item):
         key, basic, mask = self.owner.key(self, key)
         if isinstance(item, ArrayValue) and item.base is self and _same(item.lens.key, key):
+            if not self.current():
+                self.owner.refuse("a part of an array that is stored into its own place")
             return None  # x[key] += y: Python stores the view, which is there, into its place
         old = self.read()
         if mask is not None and mask.ndim <= self.ndim:

@@ -127,3 +127,15 @@ def test_a_number_among_integers_in_a_batch():
 
     got = ck.jit.vmap(counted)(np.array([[1.5, 2.0], [3.0, 4.0]]))
     np.testing.assert_array_equal(got, [[0, 1, 0], [0, 3, 0]])
+
+
+def test_a_part_stored_into_its_own_place():
+    def same(x):
+        x[::2] = x[::2]
+        return x * 2
+
+    x = np.arange(12.0)
+    np.testing.assert_array_equal(ck.jit(same)(x), np.arange(12.0) * 2)
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        ck.jit(same)(x)
