@@ -316,7 +316,7 @@ def _for_numpy(name, x):
     if name in FLAGS:
         return not isinstance(x, (bool, np.bool_))
     if name == "where":
-        return x is not True and not (hasattr(x, "dtype") and np.dtype(x.dtype).kind == "b")
+        return x is not True and getattr(getattr(x, "dtype", None), "kind", "") != "b"
     if name in NUMBERS:
         return getattr(x, "ndim", 0) != 0 or isinstance(x, (list, tuple))
     if name in WORDS:
