@@ -115,6 +115,12 @@ class Branches:
                 self.ask(trace)
             except Exception:  # a truth value that cannot be computed either
                 asked = ()
+        trace.decide = None  # it has the arguments, which nobody keeps
+        why = plan.why if type(plan) is RefusedPath else plan
+        if isinstance(why, Exception) and (
+            self.jitted.may_leave() or not isinstance(why, TraceFailed)
+        ):
+            forget_frames(why)
         self.leaves[asked] = plan
         if isinstance(plan, Exception):
             failed = len(self.leaves) - self.served()
@@ -189,6 +195,14 @@ def value_of(ask, leaves):
     """What a (function, its leaves) of compile_nodes gives for a call."""
     compiled, used = ask
     return compiled(*[leaves[i] for i in used])[0]
+
+
+def forget_frames(problem):
+    """Take the tracebacks from an exception that is kept: their frames have the arguments."""
+    problem.__traceback__ = None
+    for other in (problem.__cause__, problem.__context__, getattr(problem, "cause", None)):
+        if other is not None:
+            forget_frames(other)
 
 
 def sizes_of(leaves):

@@ -1,7 +1,10 @@
 """Traces that truth values and sizes choose from: paths that cannot be traced beside those that
 can, numbers pinned on a later path, and traces for one size where one for all is refused."""
 
+import contextlib
+import gc
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -247,3 +250,53 @@ def test_a_gradient_of_such_a_loop_is_traced():
     way = np.random.default_rng(2).normal(size=12)
     want = (shrinking(x + h * way) - shrinking(x - h * way)) / (2 * h)
     np.testing.assert_allclose(slope @ way, want, rtol=1e-6)
+
+
+def asks(x):
+    return x + 1 if x.sum() > 0 else x
+
+
+def as_text(x):
+    return f"{x[0]:.1f}"
+
+
+def misspelt(x):
+    return x.foo
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x * 2,
+        lambda x: ({"a": x[1:]}, x + 1),
+        asks,
+        as_text,
+        misspelt,
+        np.trim_zeros,
+        lambda x: np.trim_zeros(x),
+        lambda x: x[x > 0].mean(),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::ckernels.errors.CKernelsWarning")
+def test_no_trace_keeps_the_arguments(function):
+    """Neither one that answers nor one that was refused, whose exception is kept."""
+    jitted = ck.jit(function)
+    for size in (20, 20, 30):
+        x = np.ones(size)
+        kept = weakref.ref(x)
+        with contextlib.suppress(AttributeError):
+            jitted(x)
+        del x
+        gc.collect()
+        assert kept() is None
+
+
+def test_a_gradient_that_is_refused_keeps_no_argument():
+    slope = ck.jit.grad(lambda x: float(x.sum()))
+    x = np.ones(20)
+    kept = weakref.ref(x)
+    with pytest.raises(NotSupported):
+        slope(x)
+    del x
+    gc.collect()
+    assert kept() is None
