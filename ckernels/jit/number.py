@@ -47,7 +47,7 @@ class PythonNumber:
         return self.owner.call(function, args, kwargs)
 
     def __repr__(self):
-        return f"<traced {self.kind.__name__}>"
+        return repr(self.pin())
 
     def __str__(self):
         return str(self.pin())

@@ -142,7 +142,7 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
         return total
 
     def __repr__(self):
-        return f"<traced array of dtype {self.dtype} and shape {self.read().shape}>"
+        return repr(self.owner.ask(self.read(), "repr(x)"))
 
     def __str__(self):
         return str(self.owner.ask(self.read(), "str(x)"))

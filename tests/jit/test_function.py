@@ -1105,3 +1105,15 @@ def test_products_of_matrices_of_bools(n, k):
     check(lambda p, q: (p @ q, np.dot(p, q), p @ q.astype(int)), p, q)
     check(lambda p, v: (p @ v, v @ v, np.vdot(v, v), np.inner(p, v)), p, rng.random(k) < 0.3)
     check(lambda p, q: (np.tensordot(p, q, 1), np.einsum("ij->j", p + 0) > 0), p, q)
+
+
+def test_texts_of_traced_values_are_those_of_their_values():
+    def told(x, n, s):
+        return f"{x!r} {n!r} {s!r} {x[0]!r}", repr(x), repr(n + 1), repr([n, s]), x * n
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CKernelsWarning)
+        for n, s in ((3, 0.5), (4, -2.0)):
+            assert told(np.arange(12.0), n, s)[:4] == ck.jit(told)(np.arange(12.0), n, s)[:4]
+            jitted = ck.jit(lambda n: (repr(n), n + 1))
+            assert [jitted(k) for k in (n, n + 1)] == [(repr(k), k + 1) for k in (n, n + 1)]
