@@ -9,308 +9,150 @@ from ..graph.shapes import axis_of
 from .operands import clipped, node_of, operand, reshaped
 from .operators import Operators
 
+REDUCTION = """{doc}
+
+        Parameters
+        ----------
+        axis : {axis}
+        keepdims : bool, default False
+            Whether they stay, with size 1.
+
+        Returns
+        -------
+        Tensor
+            {returns}
+
+        Raises
+        ------
+        ShapeError
+            For an axis that does not exist.
+
+        Examples
+        --------
+        >>> K.constant({given}).{name}({call}).eval()
+        {gives}
+        """
+AXES = "int or sequence of int, optional\n            The axes that go; None: all."
+ONE = "int, optional\n            The axis that goes; None: of the flattened tensor."
+REST = "of the shape of the tensor without these axes."
+
+
+def _reduction(build, name, doc, given, call, gives, axis=AXES, returns=f"O{REST[1:]}"):
+    """The method `name` that reduces by the build function of an op; an example as text."""
+
+    def method(self, axis=None, keepdims=False):
+        return self._wrap(build(self.node, axis, keepdims))
+
+    method.__name__, method.__qualname__ = name, f"Methods.{name}"
+    method.__doc__ = REDUCTION.format(
+        doc=doc, axis=axis, returns=returns, given=given, name=name, call=call, gives=gives
+    )
+    return method
+
+
+def _deviation(x, axis, keepdims):
+    return ops.sqrt(ops.var(x, axis, keepdims))
+
 
 class Methods(Operators):
     """What a Tensor can do; mixed into it."""
 
     __slots__ = ()
 
-    def sum(self, axis=None, keepdims=False):
-        """Sum over axes; small integers and bools are summed in 64 bits.
-
-        Parameters
-        ----------
-        axis : int or sequence of int, optional
-            The axes that go; None: all.
-        keepdims : bool, default False
-            Whether they stay, with size 1.
-
-        Returns
-        -------
-        Tensor
-            Of the shape of the tensor without these axes.
-
-        Raises
-        ------
-        ShapeError
-            For an axis that does not exist.
-
-        Examples
-        --------
-        >>> K.constant([[1.0, 2.0], [3.0, 4.0]]).sum(axis=0).eval()
-        array([4., 6.], dtype=float32)
-        """
-        return self._wrap(ops.sum(self.node, axis, keepdims))
-
-    def prod(self, axis=None, keepdims=False):
-        """Product over axes; small integers and bools are multiplied in 64 bits.
-
-        Parameters
-        ----------
-        axis : int or sequence of int, optional
-            The axes that go; None: all.
-        keepdims : bool, default False
-            Whether they stay, with size 1.
-
-        Returns
-        -------
-        Tensor
-            Of the shape of the tensor without these axes.
-
-        Raises
-        ------
-        ShapeError
-            For an axis that does not exist.
-
-        Examples
-        --------
-        >>> K.constant([[1.0, 2.0], [3.0, 4.0]]).prod(axis=0).eval()
-        array([3., 8.], dtype=float32)
-        """
-        return self._wrap(ops.prod(self.node, axis, keepdims))
-
-    def mean(self, axis=None, keepdims=False):
-        """Mean over axes; of integers a float.
-
-        Parameters
-        ----------
-        axis : int or sequence of int, optional
-            The axes that go; None: all.
-        keepdims : bool, default False
-            Whether they stay, with size 1.
-
-        Returns
-        -------
-        Tensor
-            Of the shape of the tensor without these axes.
-
-        Raises
-        ------
-        ShapeError
-            For an axis that does not exist.
-
-        Examples
-        --------
-        >>> K.constant([[1.0, 2.0], [3.0, 4.0]]).mean(axis=1).eval()
-        array([1.5, 3.5], dtype=float32)
-        """
-        return self._wrap(ops.mean(self.node, axis, keepdims))
-
-    def var(self, axis=None, keepdims=False):
-        """Variance over axes, divided by the number of elements.
-
-        Parameters
-        ----------
-        axis : int or sequence of int, optional
-            The axes that go; None: all.
-        keepdims : bool, default False
-            Whether they stay, with size 1.
-
-        Returns
-        -------
-        Tensor
-            Of the shape of the tensor without these axes.
-
-        Raises
-        ------
-        ShapeError
-            For an axis that does not exist.
-
-        Examples
-        --------
-        >>> K.constant([1.0, 2.0, 3.0, 6.0]).var().eval()
-        array(3.5, dtype=float32)
-        """
-        return self._wrap(ops.var(self.node, axis, keepdims))
-
-    def std(self, axis=None, keepdims=False):
-        """Standard deviation over axes: the square root of `var`.
-
-        Parameters
-        ----------
-        axis : int or sequence of int, optional
-            The axes that go; None: all.
-        keepdims : bool, default False
-            Whether they stay, with size 1.
-
-        Returns
-        -------
-        Tensor
-            Of the shape of the tensor without these axes.
-
-        Raises
-        ------
-        ShapeError
-            For an axis that does not exist.
-
-        Examples
-        --------
-        >>> K.constant([1.0, 3.0]).std().eval()
-        array(1., dtype=float32)
-        """
-        return self._wrap(ops.sqrt(ops.var(self.node, axis, keepdims)))
-
-    def max(self, axis=None, keepdims=False):
-        """Largest element over axes; NaN where one is among them.
-
-        Parameters
-        ----------
-        axis : int or sequence of int, optional
-            The axes that go; None: all.
-        keepdims : bool, default False
-            Whether they stay, with size 1.
-
-        Returns
-        -------
-        Tensor
-            Of the shape of the tensor without these axes.
-
-        Raises
-        ------
-        ShapeError
-            For an axis that does not exist.
-
-        Examples
-        --------
-        >>> K.constant([[1.0, 2.0], [4.0, 3.0]]).max(axis=1).eval()
-        array([2., 4.], dtype=float32)
-        """
-        return self._wrap(ops.max(self.node, axis, keepdims))
-
-    def min(self, axis=None, keepdims=False):
-        """Smallest element over axes; NaN where one is among them.
-
-        Parameters
-        ----------
-        axis : int or sequence of int, optional
-            The axes that go; None: all.
-        keepdims : bool, default False
-            Whether they stay, with size 1.
-
-        Returns
-        -------
-        Tensor
-            Of the shape of the tensor without these axes.
-
-        Raises
-        ------
-        ShapeError
-            For an axis that does not exist.
-
-        Examples
-        --------
-        >>> K.constant([[1.0, 2.0], [4.0, 3.0]]).min(axis=1).eval()
-        array([1., 3.], dtype=float32)
-        """
-        return self._wrap(ops.min(self.node, axis, keepdims))
-
-    def any(self, axis=None, keepdims=False):
-        """Whether one element is non-zero.
-
-        Parameters
-        ----------
-        axis : int or sequence of int, optional
-            The axes that go; None: all.
-        keepdims : bool, default False
-            Whether they stay, with size 1.
-
-        Returns
-        -------
-        Tensor
-            Bools, of the shape of the tensor without these axes.
-
-        Raises
-        ------
-        ShapeError
-            For an axis that does not exist.
-
-        Examples
-        --------
-        >>> K.constant([[0.0, 2.0], [0.0, 0.0]]).any(axis=1).eval()
-        array([ True, False])
-        """
-        return self._wrap(ops.any(self.node, axis, keepdims))
-
-    def all(self, axis=None, keepdims=False):
-        """Whether all elements are non-zero.
-
-        Parameters
-        ----------
-        axis : int or sequence of int, optional
-            The axes that go; None: all.
-        keepdims : bool, default False
-            Whether they stay, with size 1.
-
-        Returns
-        -------
-        Tensor
-            Bools, of the shape of the tensor without these axes.
-
-        Raises
-        ------
-        ShapeError
-            For an axis that does not exist.
-
-        Examples
-        --------
-        >>> K.constant([[0.0, 2.0], [1.0, 2.0]]).all(axis=1).eval()
-        array([False,  True])
-        """
-        return self._wrap(ops.all(self.node, axis, keepdims))
-
-    def argmax(self, axis=None, keepdims=False):
-        """Index of the first largest element.
-
-        Parameters
-        ----------
-        axis : int, optional
-            The axis that goes; None: of the flattened tensor.
-        keepdims : bool, default False
-            Whether it stays, with size 1.
-
-        Returns
-        -------
-        Tensor
-            int64, of the shape of the tensor without the axis.
-
-        Raises
-        ------
-        ShapeError
-            For an axis that does not exist.
-
-        Examples
-        --------
-        >>> K.constant([[1.0, 5.0], [4.0, 3.0]]).argmax(axis=1).eval()
-        array([1, 0])
-        """
-        return self._wrap(ops.argmax(self.node, axis, keepdims))
-
-    def argmin(self, axis=None, keepdims=False):
-        """Index of the first smallest element.
-
-        Parameters
-        ----------
-        axis : int, optional
-            The axis that goes; None: of the flattened tensor.
-        keepdims : bool, default False
-            Whether it stays, with size 1.
-
-        Returns
-        -------
-        Tensor
-            int64, of the shape of the tensor without the axis.
-
-        Raises
-        ------
-        ShapeError
-            For an axis that does not exist.
-
-        Examples
-        --------
-        >>> K.constant([[1.0, 5.0], [4.0, 3.0]]).argmin(axis=1).eval()
-        array([0, 1])
-        """
-        return self._wrap(ops.argmin(self.node, axis, keepdims))
+    sum = _reduction(
+        ops.sum,
+        "sum",
+        "Sum over axes; small integers and bools are summed in 64 bits.",
+        "[[1.0, 2.0], [3.0, 4.0]]",
+        "axis=0",
+        "array([4., 6.], dtype=float32)",
+    )
+    prod = _reduction(
+        ops.prod,
+        "prod",
+        "Product over axes; small integers and bools are multiplied in 64 bits.",
+        "[[1.0, 2.0], [3.0, 4.0]]",
+        "axis=0",
+        "array([3., 8.], dtype=float32)",
+    )
+    mean = _reduction(
+        ops.mean,
+        "mean",
+        "Mean over axes; of integers a float.",
+        "[[1.0, 2.0], [3.0, 4.0]]",
+        "axis=1",
+        "array([1.5, 3.5], dtype=float32)",
+    )
+    var = _reduction(
+        ops.var,
+        "var",
+        "Variance over axes, divided by the number of elements.",
+        "[1.0, 2.0, 3.0, 6.0]",
+        "",
+        "array(3.5, dtype=float32)",
+    )
+    std = _reduction(
+        _deviation,
+        "std",
+        "Standard deviation over axes: the square root of `var`.",
+        "[1.0, 3.0]",
+        "",
+        "array(1., dtype=float32)",
+    )
+    max = _reduction(
+        ops.max,
+        "max",
+        "Largest element over axes; NaN where one is among them.",
+        "[[1.0, 2.0], [4.0, 3.0]]",
+        "axis=1",
+        "array([2., 4.], dtype=float32)",
+    )
+    min = _reduction(
+        ops.min,
+        "min",
+        "Smallest element over axes; NaN where one is among them.",
+        "[[1.0, 2.0], [4.0, 3.0]]",
+        "axis=1",
+        "array([1., 3.], dtype=float32)",
+    )
+    any = _reduction(
+        ops.any,
+        "any",
+        "Whether one element is non-zero.",
+        "[[0.0, 2.0], [0.0, 0.0]]",
+        "axis=1",
+        "array([ True, False])",
+        returns=f"Bools, {REST}",
+    )
+    all = _reduction(
+        ops.all,
+        "all",
+        "Whether all elements are non-zero.",
+        "[[0.0, 2.0], [1.0, 2.0]]",
+        "axis=1",
+        "array([False,  True])",
+        returns=f"Bools, {REST}",
+    )
+    argmax = _reduction(
+        ops.argmax,
+        "argmax",
+        "Index of the first largest element.",
+        "[[1.0, 5.0], [4.0, 3.0]]",
+        "axis=1",
+        "array([1, 0])",
+        axis=ONE,
+        returns=f"int64, {REST}",
+    )
+    argmin = _reduction(
+        ops.argmin,
+        "argmin",
+        "Index of the first smallest element.",
+        "[[1.0, 5.0], [4.0, 3.0]]",
+        "axis=1",
+        "array([0, 1])",
+        axis=ONE,
+        returns=f"int64, {REST}",
+    )
 
     def ptp(self, axis=None):
         """Largest less smallest element over axes.

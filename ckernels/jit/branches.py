@@ -95,7 +95,7 @@ class Branches:
         be traced again for the value of a number."""
         trace = Trace(answers, lambda node: value_of(compile_nodes(self, [node]), leaves))
         try:
-            plan = make_plan(self, trace, leaves)
+            plan = Traced(self, trace, *run_over(self, trace, leaves))
             self.ask(trace)
         except Pinned as problem:
             if self.jitted.pin(problem.place):
@@ -275,9 +275,13 @@ def run_over(tree, trace, leaves):
     return values, found
 
 
-def make_plan(tree, trace, leaves):
-    """The Traced of what the function did over Values."""
-    return Traced(tree, trace, *run_over(tree, trace, leaves))
+def holds(trace):
+    """Whether a trace is right for a call, as a node of one bool; None: always."""
+    whole = None
+    for guard in trace.guards:
+        guard = ops.cast(guard, "bool")
+        whole = guard if whole is None else ops.logical_and(whole, guard)
+    return whole
 
 
 def plain_function(tree, leaves):
@@ -298,10 +302,11 @@ def plain_function(tree, leaves):
         raise NotSupported("values decide whether it returns a Python number or one of NumPy")
     nodes = [x.read() if isinstance(x, ArrayValue) else x.node if isinstance(x, PythonNumber)
              else constant(x) for x in outs]  # fmt: skip
-    if trace.guards and not all(dtypes.is_inexact(n.dtype) for n in nodes):
-        raise NotSupported("Python may raise, for which integers have no value")
-    for guard in trace.guards:
-        nodes = [ops.where(guard, n, constant(np.full((), np.nan, n.dtype))) for n in nodes]
+    whole = holds(trace)
+    if whole is not None:
+        if not all(dtypes.is_inexact(n.dtype) for n in nodes):
+            raise NotSupported("Python may raise, for which integers have no value")
+        nodes = [ops.where(whole, n, constant(np.full((), np.nan, n.dtype))) for n in nodes]
     return make_function(tree.inputs, nodes, name=tree.jitted.__name__, downcast=False,
                          positional_only=True)  # fmt: skip
 
@@ -321,11 +326,9 @@ class Traced:
 
     def __init__(self, tree, trace, values, found):
         self.nodes, self.places = [], {}
-        self.guarded = bool(trace.guards)
-        if trace.guards:
-            whole = ops.cast(trace.guards[0], "bool")
-            for g in trace.guards[1:]:
-                whole = ops.logical_and(whole, g)
+        whole = holds(trace)
+        self.guarded = whole is not None
+        if self.guarded:
             self.nodes.append(whole)
         outs = []
         self.described = flatten(found, is_traced, outs)
