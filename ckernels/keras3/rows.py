@@ -90,21 +90,17 @@ def _alike(x1, x2):
     return x2.__class__ is np.ndarray and x2.dtype.kind == "f" and x1.__class__ in (float, int)
 
 
-def either(eager, graph, *xs):
+def placed(eager, graph, *xs):
     """`eager` of arrays, or `graph` of nodes where one of the tensors `xs` is traced."""
     for x in xs:
         if isinstance(x, Symbolic):
             return wrapped(graph(*[None if x is None else node_of(x) for x in xs]))
-    with np.errstate(all="ignore"):
-        return eager(*xs)
-
-
-def placed(eager, graph, *xs):
-    """`either` of what computes no floats, and so never warns."""
-    for x in xs:
-        if isinstance(x, Symbolic):
-            return wrapped(graph(*[None if x is None else node_of(x) for x in xs]))
     return eager(*xs)
+
+
+def either(eager, graph, *xs):
+    """`placed`, without the warnings of what computes floats."""
+    return placed(quiet(eager), graph, *xs)
 
 
 def wrapped(found):

@@ -307,7 +307,7 @@ def _wait(args):
     return False
 
 
-FLAGS, NUMBERS = {"keepdims", "subok", "overwrite_input"}, {"initial", "ddof", "correction"}
+FLAGS, SCALARS = {"keepdims", "subok", "overwrite_input"}, {"initial", "ddof", "correction"}
 WORDS = {"kind": ("quicksort", "stable", "mergesort", "heapsort"), "order": (*"CFAK",)}
 
 
@@ -317,7 +317,7 @@ def _for_numpy(name, x):
         return not isinstance(x, (bool, np.bool_))
     if name == "where":
         return x is not True and getattr(getattr(x, "dtype", None), "kind", "") != "b"
-    if name in NUMBERS:
+    if name in SCALARS:
         return getattr(x, "ndim", 0) != 0 or isinstance(x, (list, tuple))
     if name in WORDS:
         return not (x is None or isinstance(x, str) and x in WORDS[name])
