@@ -16,6 +16,7 @@ from .program import show_assumption
 INDENT = "      "
 SHOWN_BY = ("item", "real_part", "imag_part")  # views, but for those of kind "movement"
 BY_NUMPY = Reason("NumPy computes it")
+IN_PYTHON = "NumPy or Python computes it, called from C"
 NOT_YET = "Nothing was planned yet: call the function first, then explain() speaks of its shapes."
 
 
@@ -32,6 +33,8 @@ def explain(program, rewrites=False):
     for k, instr in enumerate(instructions):
         lines.append(f"{k}: {'  ' * instr.depth}{instr.name}")
         lines += [INDENT + line for line in computed(instr)]
+        if isinstance(instr, PyCall):
+            lines.append(INDENT + IN_PYTHON)
         lines += [INDENT + line for line in read(instr, k, schedules, made, instructions)]
         lines += [INDENT + line for line in others.get(k, ())]
         lines += [INDENT + line for line in parts_of_batch(instr)]

@@ -140,6 +140,8 @@ def test_what_numpy_computes(dtype, after):
     f(np.ones((4, 4), dtype))
     assert len(f.steps()) == 2
     assert [n for n in lines_of(f, 1) if "reads" in n] == ["reads matmul of 0: NumPy computes it"]
+    called_from_c = "NumPy or Python computes it, called from C"
+    assert called_from_c in lines_of(f, 0) and called_from_c not in lines_of(f, 1)
 
 
 def test_a_loop_that_lies_turned_runs_on_rows_all_the_same():
