@@ -331,7 +331,7 @@ races: build/sanitize-thread
 
 # On x86-64 Linux; the kernels that come along are recorded with the compiler here.
 KERNELS = build/kernels.json
-$(KERNELS): $(VENV)/.runtime build_tools/prebuilt.py $(shell find ckernels -name '*.py' -o -name '*.in')
+$(KERNELS): $(VENV)/.installed $(VENV)/.runtime build_tools/prebuilt.py $(shell find ckernels -name '*.py' -o -name '*.in')
 	$(PY) build_tools/prebuilt.py $@
 
 wheels: $(KERNELS)

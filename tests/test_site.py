@@ -127,6 +127,7 @@ def test_the_site_builds_without_a_warning():
     html = ROOT / "build" / "site" / "html"
     assert "ckernels.scan" in (html / "reference" / "scans-branches-checks.html").read_text()
     for page in html.rglob("*.html"):
+        assert not re.findall(r'<(?:link|script|img)[^>]*"https?://', page.read_text()), page
         for target in re.findall(r'(?:href|src)="([^"#?]+)', page.read_text()):
             if "://" not in target and not target.startswith(("mailto:", "data:")):
                 assert (page.parent / target).exists(), f"{page.relative_to(html)}: {target}"

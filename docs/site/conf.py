@@ -1,5 +1,6 @@
 """Sphinx's settings for the site: `make site`. What its pages are is in build_tools/site.py."""
 
+import re
 from pathlib import Path
 
 from ckernels.base.version import VERSION
@@ -45,3 +46,13 @@ sphinx_gallery_conf = {
     "nested_sections": False,
     "within_subsection_order": "FileNameSortKey",
 }
+
+
+def without_hosts(app, page, source):
+    """Films ask another host for the font of their buttons, which site.css draws."""
+    source[0] = re.sub(r"<link [^>]*font-awesome[^>]*>", "", source[0])
+
+
+def setup(app):
+    """Sphinx calls this."""
+    app.connect("source-read", without_hosts)
