@@ -47,6 +47,7 @@ class Operand(NamedTuple):
     cross: object = "n"  # tile, contraction: class along the tile's other axis
     laid: str = ""  # flat, bundles: how it lies in a nest of short rows (laid.py)
     picks: int = 0  # how many of its axes are picked from by indices: it is fetched, not loaded
+    loose: bool = False  # its elements may lie at any byte
 
 
 class Value(NamedTuple):

@@ -13,13 +13,15 @@ from ..graph.sizes import indices, surely, value_of
 
 @dataclass(frozen=True)
 class Layout:
-    """`buffer` is any hashable name of the memory; element [0, 0, ...] lies at `offset`."""
+    """`buffer` is any hashable name of the memory; element [0, 0, ...] lies at `offset`. loose: its
+    elements may lie at any byte, as only loops read them."""
 
     buffer: object
     shape: tuple
     strides: tuple
     dtype: str
     offset: int = 0
+    loose: bool = False
 
     @property
     def pointer(self):
@@ -156,6 +158,7 @@ def as_pairs(layout):
         (*(2 * s for s in layout.strides), 1),
         dtype,
         2 * layout.offset,
+        layout.loose,
     )
 
 

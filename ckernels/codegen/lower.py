@@ -76,9 +76,9 @@ def loaded(group):
 class _Ref:
     """One operand before collapsing: where it lies and its stride along each domain axis."""
 
-    def __init__(self, role, dtype, strides, buffer=None, offset=0):
+    def __init__(self, role, dtype, strides, buffer=None, offset=0, loose=False):
         self.role, self.dtype, self.strides = role, dtype, strides
-        self.buffer, self.offset = buffer, offset
+        self.buffer, self.offset, self.loose = buffer, offset, loose
         self.picks = ()  # size and stride of each axis that an index picks from
         self.walk = strides  # the strides if each index were that of the loop
 
@@ -87,7 +87,7 @@ class _Ref:
 
     def moves(self):
         """All but where it lies."""
-        return self.role, self.dtype, self.strides, self.picks, self.walk
+        return self.role, self.dtype, self.strides, self.picks, self.walk, self.loose
 
 
 class Lowering:
@@ -184,7 +184,9 @@ class Lowering:
         for k, axis in enumerate(amap):
             if axis is not None:
                 strides[axis] += layout.strides[k]
-        self.refs.append(_Ref(role, dtype, tuple(strides), layout.buffer, layout.offset))
+        self.refs.append(
+            _Ref(role, dtype, tuple(strides), layout.buffer, layout.offset, layout.loose)
+        )
         return len(self.refs) - 1
 
     def value(self, op, dtype, args=(), attrs=(), operand=-1, cost=0.0):
@@ -297,6 +299,7 @@ class Lowering:
                     (0,) * len(self.group.domain),
                     layout.buffer,
                     layout.offset + k * layout.strides[0],
+                    layout.loose,
                 )
                 self.refs.append(ref)
                 self.made[key] = self.value("load", "int64", operand=len(self.refs) - 1)
@@ -556,7 +559,8 @@ class Lowering:
         for ref, (step, far, run), way in zip(self.refs, strides, ways or [""] * len(strides)):
             cross = stride_class(far[-1]) if form in ("tile", "contraction") else "n"
             classes = stride_class(step), moves(far), moves(run), cross
-            operands.append(Operand(ref.role, ref.dtype, *classes, way, len(ref.picks) // 2))
+            picks = len(ref.picks) // 2
+            operands.append(Operand(ref.role, ref.dtype, *classes, way, picks, ref.loose))
         steps = [(*way, ref.picks) for ref, way in zip(self.refs, strides)]
         dims = LaunchDims(n, tuple(outer), tuple(runs), chunk, steps).words(operands)
         values, stores = passes.rewrite(form, self.settle(form, operands), stores)

@@ -129,6 +129,11 @@ def expression(text, operands):
     return _tidied(text, shape).format(*operands)
 
 
+def in_memory(operand):
+    """The C type of the elements of an operand."""
+    return "loose_" * operand.loose + dtypes.C_NAMES[operand.dtype]
+
+
 # ---- one kernel ---------------------------------------------------------------------------------
 
 
@@ -275,8 +280,11 @@ class Printer:
     def pointers(self):
         """The lines that name the pointers a kernel is given."""
         at = 0
+        for kind in sorted({op.dtype for op in self.k.operands if op.loose}):
+            kind = dtypes.C_NAMES[kind]
+            yield f"    typedef {kind} loose_{kind} __attribute__((aligned(1)));"
         for i, op in enumerate(self.k.operands):
-            kind = dtypes.C_NAMES[op.dtype]
+            kind = in_memory(op)
             if op.role == "in":
                 yield f"    const {kind} *const x{i} = p[{at}];"
             elif op.role == "out":
@@ -290,7 +298,7 @@ class Printer:
             self.let(**{name: text})
         else:
             const = "const " if op.role == "in" else ""
-            self.put(f"{const}{dtypes.C_NAMES[op.dtype]} *const {name} = {text};")
+            self.put(f"{const}{in_memory(op)} *const {name} = {text};")
 
     def row_on_stack(self, name, dtype, length):
         """Values of a row; truth values as bytes, for GCC makes no vectors of loads of _Bool."""

@@ -29,7 +29,8 @@ class Context:
     """Of one graph, or of a body inside of it: then `outer` is the Context around, whose buffers,
     constants and names it has, and `invariant` are buffers that a scan around only reads.
 
-    inputs: {placeholder uid: (index, strides in elements or None)}; cells: {variable uid: index};
+    inputs: {placeholder uid: (index, strides in elements or None, whether its elements may lie at
+    any byte)}; cells: {variable uid: index};
     body(context, ends, given, invariant, states): the Binder of a body.
     """
 
@@ -43,6 +44,7 @@ class Context:
         )
         self.invariant, self.copied = set(invariant), {}
         self.instructions, self.layouts = [], {}
+        self.aligned = {}  # {uid of what lies at any byte: the layout of a copy}
         self.assigned = {}  # {uid of a node, or it and an index: the buffer of an end that it is}
         self.parts = {}  # {uid: (a concatenation or a store, where in it, axes of 1 it lacks)}
         self.stores = {}  # {uid of a store in place: what it changes}
@@ -53,17 +55,39 @@ class Context:
     # ---- where nodes lie ------------------------------------------------------------------------
 
     def layout(self, node):
-        """Where `node` lies; views are computed, views that need a copy are copied now."""
+        """Where `node` lies, element by element at addresses of its dtype: what does not is copied
+        now, once."""
+        found = self.lies(node)
+        if not found.loose:
+            return found
+        if node.uid not in self.aligned:
+            if node.op.kind == "movement":
+                x = self.layout(node.inputs[0])
+                made = view(node, x) or view(node, self.compact(x))
+            else:
+                made = self.copy(found)
+            self.aligned[node.uid] = made
+        return self.aligned[node.uid]
+
+    def lies(self, node):
+        """Where `node` lies, for loops, which read elements at any byte; views are computed, views
+        that need a copy are copied now."""
         if node.uid not in self.layouts:
             self.layouts[node.uid] = self.find(node)
         return self.layouts[node.uid]
 
+    def copied_from(self, node):
+        """Where a copy reads `node`: as it lies, if a loop over its rows is as good as any copy."""
+        found = self.lies(node)
+        return found if found.loose and found.strides[-1:] == (1,) else self.layout(node)
+
     def find(self, node):
         name = node.op.name
         if name == "placeholder":
-            index, strides = self.inputs[node.uid]
+            index, strides, loose = self.inputs[node.uid]
             made = fresh(("in", index), node.shape, node.dtype)
-            return made if strides is None else replace(made, strides=strides)
+            made = made if strides is None else replace(made, strides=strides)
+            return replace(made, loose=loose)
         if name == "variable":
             return fresh(("cell", self.cells[node.uid]), node.shape, node.dtype)
         if name in ("constant", "extent"):
@@ -71,7 +95,7 @@ class Context:
         if name == "item":
             raise AssertionError("an item is laid out with its node")
         if node.op.kind == "movement":
-            x = self.layout(node.inputs[0])
+            x = self.lies(node.inputs[0])
             return view(node, x) or view(node, self.compact(x))
         raise AssertionError(f"{node} was not computed before it is read")
 

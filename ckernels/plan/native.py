@@ -430,7 +430,7 @@ def pooling(op, image, result, count=1):
 def copied(plan, source, target):
     """Whether the runtime has a kernel for the copy of `source` to `target` that is better than a
     loop; it is added then."""
-    if ITEMSIZE[source.dtype] > 8:
+    if ITEMSIZE[source.dtype] > 8 or source.loose:
         return False
     wide = [k for k, n in enumerate(source.shape) if n != 1]
     axes = collapse(

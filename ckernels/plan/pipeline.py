@@ -21,8 +21,8 @@ from .instructions import flatten
 @dataclass
 class Draft:
     """A plan in the making. shapes: {leaf: shape}, whose sizes may be those of a class (`sizes`);
-    strides: {input: strides in elements} where they are not contiguous; build(kernels) gives
-    their addresses."""
+    strides: {input: strides in elements} where they are not contiguous; loose: inputs whose
+    elements may lie at any byte; build(kernels) gives their addresses."""
 
     inputs: list
     outputs: list
@@ -35,6 +35,7 @@ class Draft:
     build: object
     exact: bool = False  # no part may be left to its oracle for want of a shape
     refused: frozenset = frozenset()  # keys of kernels that cannot be had: oracles run instead
+    loose: frozenset = frozenset()
     bands: bool = True  # whether two loops may become one kernel
     in_place: bool = True  # whether updates may write parts of a variable
     c_order: bool = False  # whether all results lie in C order
@@ -128,7 +129,7 @@ def schedule(draft):
     draft.roots = ready(draft.roots)  # frees the graph as it was before
     inputs, cells = {}, {}
     for i, node in enumerate(draft.inputs):
-        inputs[draft.leaf(node).uid] = (i, draft.strides.get(node))
+        inputs[draft.leaf(node).uid] = (i, draft.strides.get(node), node in draft.loose)
     for i, node in enumerate(draft.cells):
         cells[draft.leaf(node).uid] = i
     variables = draft.variables() if draft.in_place else ()

@@ -3,7 +3,8 @@
 Each input is contiguous, or dense in another order of its axes (transposed, reversed), or strided:
 then its strides are numbers of the call, and the class knows which are small and how they are
 ordered. All of that decides loops and the order of sums, so it is part of the kind by which plans
-are found. What a plan computes is not known here.
+are found; and so is whether elements may lie at any byte, which loops read as they are. What a plan
+computes is not known here.
 """
 
 from typing import NamedTuple
@@ -11,7 +12,8 @@ from typing import NamedTuple
 from ..graph.shapes import dense_strides, in_memory
 from ..graph.sizes import LEAST
 
-DENSE, STRIDED = 2, 0  # beside 1 for contiguous, as classes.c reads them
+DENSE, STRIDED = 2, 0  # beside 1 for contiguous, as classes.c reads them;
+LOOSE = 4  # is added where elements may lie at any byte
 ANY = 9  # a stride that a class does not know
 PLAIN = (-1, 0, 1)  # strides (in elements) for each of which a kernel is another one
 STEPS = (2, 3, 4)  # of the innermost axis too
@@ -58,6 +60,11 @@ def lie(array):
     return Lie(tuple(~k if strides[k] < 0 else k for k in order))
 
 
+def is_loose(array):
+    """Whether the elements of an array may lie at any byte, not only at multiples of their size."""
+    return not array.flags.aligned
+
+
 def is_symbol(n, axis, least):
     """Whether a size that is not declared is a symbol of its class, not a number of it.
 
@@ -87,6 +94,7 @@ def kind_of(program, arrays, least=LEAST):
         add(array.shape, node)
         found = lie(array)
         kind.append(found and found.order)
+        kind += ["loose"] * is_loose(array)
         if found and found.strides is not None:
             kind += ["strided", *found.known()]
             symbols += [s for s, k in zip(found.strides, found.known()) if k is None]
@@ -104,20 +112,21 @@ def written_kind(program, arrays, least=LEAST):
         for k, (n, declared) in enumerate(zip(array.shape, node.shape)):
             small = -1 if is_symbol(n, k, least) else -2 - n
             written.append(n if declared is not None else small)
-        found = lie(array)
+        found, loose = lie(array), LOOSE * is_loose(array)
         if found is None:
-            written.append(1)
+            written.append(1 + loose)
         elif found.strides is None:
-            written += [DENSE, *found.order]
+            written += [DENSE + loose, *found.order]
         else:
             steps = [ANY if s is None else s for s in found.known()]
-            written += [STRIDED, *steps, *found.order]
+            written += [STRIDED + loose, *steps, *found.order]
     return written
 
 
 def leaves_of(program, arrays, sizes, least=LEAST, particular=False):
-    """({leaf: shape}, {input: strides in elements where they are not contiguous}): the numbers of
-    `kind_of` as symbols of `sizes`, a ShapeClass; particular: each one is assumed to stay."""
+    """({leaf: shape}, {input: strides in elements where they are not contiguous}, {inputs that
+    are loose}): the numbers of `kind_of` as symbols of `sizes`, a ShapeClass; particular: each one
+    is assumed to stay."""
     shapes, strides = {}, {}
 
     def symbol(origin, name, value, low):
@@ -147,4 +156,5 @@ def leaves_of(program, arrays, sizes, least=LEAST, particular=False):
     for i, node in enumerate(program.cells):
         if None in node.shape:
             shapes[node] = shape(("variable", i), node, program.bound[node])
-    return shapes, strides
+    loose = frozenset(n for n, array in zip(program.inputs, arrays) if is_loose(array))
+    return shapes, strides, loose

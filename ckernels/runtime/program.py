@@ -178,7 +178,7 @@ class Program:
         """The Draft for the shapes of the last call, all contiguous, after the named stage."""
         sizes = ShapeClass(current_line)
         arrays = [Contiguous(self.bound[n]) for n in self.inputs]
-        shapes, _ = leaves_of(self, arrays, sizes, self.least)
+        shapes, *_ = leaves_of(self, arrays, sizes, self.least)
         from ..plan import pipeline  # start-up: stored plans do without
 
         return pipeline.run(self.draft(sizes, shapes, {}), until=until)
@@ -355,12 +355,12 @@ class Program:
             arguments = found.fill(kind_of(self, arrays, self.least)[1])
         return found, arguments
 
-    def planned(self, sizes, shapes, strides, exact=False):
+    def planned(self, sizes, shapes, strides, loose, exact=False):
         """The Template for leaves of these shapes; DataDecides where data decides some shape."""
         from ..plan import pipeline  # start-up
 
         phases = compiler.Phases()
-        draft = self.draft(sizes, shapes, strides, exact)
+        draft = self.draft(sizes, shapes, strides, exact, loose)
         try:
             pipeline.run(draft, lambda stage: phases("%s", stage.replace("_", " ")))
         except KernelsMissing as problem:
@@ -368,13 +368,13 @@ class Program:
                 raise
             self.refused |= problem.kernels  # NumPy runs what they would have computed
             self.partly = problem
-            return self.planned(sizes, shapes, strides, exact)
+            return self.planned(sizes, shapes, strides, loose, exact)
         found = draft.template
         self.nodes, self.instructions = found.nodes, found.instructions
         found.told = told(found.instructions)
         return found
 
-    def draft(self, sizes, shapes, strides, exact=False):
+    def draft(self, sizes, shapes, strides, exact=False, loose=frozenset()):
         """The Draft of a plan for leaves of these shapes."""
         from ..plan.pipeline import Draft  # start-up
 
@@ -390,6 +390,7 @@ class Program:
             self.kernels.addresses,
             exact,
             self.refused,
+            loose=loose,
             c_order=self.c_order,
         )
 
@@ -421,7 +422,7 @@ def show_assumption(text, line, taken):
 class Contiguous:
     """Stands for a C-contiguous array of this shape where only its layout is asked for."""
 
-    flags = SimpleNamespace(c_contiguous=True)
+    flags = SimpleNamespace(c_contiguous=True, aligned=True)
 
     def __init__(self, shape):
         self.shape = tuple(shape)

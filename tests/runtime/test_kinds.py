@@ -164,3 +164,126 @@ def test_arrays_between_the_places_of_their_dtype(dtype, shape):
         wanted = [view + 1, np.concatenate([view, view])] if shape else [view + 1]
         for got, want in zip(f(view), wanted):
             np.testing.assert_array_equal(got, want)
+
+
+# ---- elements at any byte ------------------------------------------------------------------------
+
+SIDE = 192  # of a matrix of more than the bytes that are copied whatever is done with them
+
+
+def loosely(x):
+    """A copy of an array, one byte behind where its dtype wants it."""
+    room = np.zeros(x.nbytes + 1, "uint8")
+    found = room[1:].view(x.dtype).reshape(x.shape)
+    found[...] = x
+    assert not found.flags.aligned
+    return found
+
+
+def numbers(dtype, shape=(SIDE, SIDE)):
+    rng = np.random.default_rng(5)
+    return np.asarray(rng.integers(-50, 50, shape), dtype)
+
+
+LOOPS = {
+    "elementwise": lambda x: x * 2 + 1,
+    "rows": lambda x: K.sum(x, axis=1),
+    "columns": lambda x: K.max(x, axis=0),
+    "chunks": lambda x: K.sum(x),
+    "places": lambda x: K.argmin(x, axis=1),
+    "softmax": lambda x: K.softmax(K.cast(x, "float32")),
+    "cast": lambda x: K.cast(x, "float64"),
+    "short rows": lambda x: K.reshape(x, (-1, 3)) * K.reshape(x, (-1, 3))[0],
+    "steps": lambda x: x[::2, ::-3] + 1,
+    "distances": lambda x: K.sum(K.square(x[:40, None, :8] - x[None, 40:80, :8]), axis=2),
+}
+OTHERS = {
+    "product": lambda x: K.dot(x, K.transpose(x)),
+    "transpose": lambda x: K.transpose(x),
+    "reversed": lambda x: x[:, ::-1],
+    "result": lambda x: x[1:],
+    "joined": lambda x: K.concatenate([x, x[:3]], 0),
+    "sort": lambda x: K.sort(x, 1),
+    "running": lambda x: K.cumsum(x, 1),
+    "rows at indices": lambda x: K.gather(x, [3, -1, 3]),
+    "scan": lambda x: K.scan(lambda row, h: h + row, x, K.zeros_like(x[0]))[0],
+    "store": lambda x: K.set_subtensor(x[2:4], 7),
+    "repeated": lambda x: K.tile(x[:, :5], (2, 3)),
+}
+WAYS = {
+    "whole": lambda x: x,
+    "turned": lambda x: x.T,
+    "backwards": lambda x: x[::-1, ::-1],
+    "every second": lambda x: x[:, ::2],
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "float16"])
+@pytest.mark.parametrize("what", [*LOOPS, *OTHERS])
+def test_unaligned_arrays_give_the_bits_of_aligned_ones(what, dtype):
+    f, x = function_of({**LOOPS, **OTHERS}[what], dtype), numbers(dtype, (2 * SIDE, SIDE))
+    loose = loosely(x)
+    for name, way in WAYS.items():
+        wanted = np.asarray(f(way(x)))
+        before = f.stats()["classes"]
+        for _ in range(2):  # by Python's plan, then by the runtime's memory of it
+            got = np.asarray(f(way(loose)))
+            assert got.dtype == wanted.dtype and got.flags.aligned, name
+            assert got.tobytes() == wanted.tobytes(), name
+        assert f.stats()["classes"] == before + 1, name
+        np.testing.assert_array_equal(f(way(x)), wanted)
+    np.testing.assert_array_equal(loose, x)
+
+
+def function_of(build, dtype):
+    x = K.placeholder((None, None), dtype=dtype)
+    return K.function([x], build(x))
+
+
+@pytest.mark.parametrize("what", LOOPS)
+def test_loops_read_unaligned_arrays_without_a_copy(what):
+    f, x = function_of(LOOPS[what], "float32"), numbers("float32")
+    f(x)
+    steps = f.steps()
+    f(loosely(x))
+    assert f.steps() == steps
+    assert "typedef float loose_float __attribute__((aligned(1)));" in f.source()
+    assert "const loose_float *const x0 = p[0];" in f.source()
+
+
+def test_what_is_no_loop_reads_one_aligned_copy():
+    x = K.placeholder((None, None), dtype="float64")
+    f = K.function([x], [K.dot(x, K.transpose(x)), K.sort(x, 1), K.cumsum(x[1:], 0), x + 1])
+    f(numbers("float64"))
+    steps = len(f.steps())
+    f(loosely(numbers("float64")))
+    assert len(f.steps()) == steps + 1
+
+
+def test_one_of_two_operands_may_be_unaligned():
+    a, b = (K.placeholder((None, None), dtype="float32") for _ in "ab")
+    f, x, y = K.function([a, b], a - b * 2), numbers("float32"), numbers("float32")[::-1].copy()
+    wanted = f(x, y)
+    for p, q in ((loosely(x), y), (x, loosely(y)), (loosely(x), loosely(y)), (x, y)):
+        np.testing.assert_array_equal(f(p, q), wanted)
+        np.testing.assert_array_equal(f(p[:100], q[:100]), wanted[:100])  # through the class
+    assert f.stats()["classes"] == 4
+
+
+def test_small_unaligned_arrays_and_steps_between_elements_are_copied():
+    f, x = function_of(lambda x: x + 1, "float64"), numbers("float64")
+    f(x)
+    np.testing.assert_array_equal(f(loosely(x[:8, :8])), x[:8, :8] + 1)
+    packed = np.zeros(x.shape, [("flag", "u1"), ("number", "float64")])
+    packed["number"] = x
+    assert packed["number"].strides[-1] == 9
+    np.testing.assert_array_equal(f(packed["number"]), x + 1)
+    assert f.stats()["classes"] == 1
+
+
+def test_kinds_tell_unaligned_arrays_apart():
+    program, x = function_of(lambda x: x + 1, "float64").info.program, numbers("float64")
+    for way in WAYS.values():
+        kinds = [kind_of(program, [way(a)])[0] for a in (x, loosely(x))]
+        written = [written_kind(program, [way(a)]) for a in (x, loosely(x))]
+        assert kinds[0] != kinds[1] and written[0] != written[1]

@@ -111,7 +111,7 @@ def again(plan, node):
     """A copy: the memory of its operand may be given to others before it is read again."""
     if not real(node):
         return False
-    copy(plan, node, plan.layout(node.inputs[0]), plan.place(node))
+    copy(plan, node, plan.copied_from(node.inputs[0]), plan.place(node))
     return True
 
 
@@ -121,7 +121,7 @@ def again(plan, node):
 def concatenate(plan, node):
     if not real(node):
         return False
-    sources = [plan.layout(x) for x in node.inputs]
+    sources = [plan.copied_from(x) for x in node.inputs]
     target, start, axis = plan.place(node), 0, node.attrs["axis"]
     for source in sources:
         stop = start + source.shape[axis]
@@ -169,7 +169,7 @@ def pad(plan, node):
     x, value = node.inputs
     if not real(x) or not x.ndim:
         return False
-    source, filler = plan.layout(x), plan.layout(value)
+    source, filler = plan.copied_from(x), plan.layout(value)
     target = plan.place(node)
     inside = tuple((a, a + n, 1) for (a, _), n in zip(node.attrs["widths"], x.shape))
     if not reaches(target_size(target), SMALL + 1):
@@ -222,7 +222,7 @@ def write_slice(plan, node, op):
     slices = node.attrs["slices"]
     if not real(x) or any(not exists(x.shape[a], slices[a]) for a in node.attrs.get("exact", ())):
         return False
-    old, new = plan.layout(x), plan.layout(y)
+    old, new = plan.copied_from(x), plan.copied_from(y)
     target = plan.place(node)
     written = part(target, slices)
     there = new.shape == written.shape and lies_in(new, written)

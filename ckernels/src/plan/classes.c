@@ -11,12 +11,13 @@
 /* The tables a class is made of, int64 all; `_AT` are flat positions in a table, `_ROWS` the sizes
    that go there. KIND says of each input: its dimensions, then for each axis the size, UNKNOWN (of
    a first axis 1 or more, of others 2 or more) or, where it was not declared, SMALL - size; then
-   whether it is C-contiguous and, if not, each stride in elements, or UNKNOWN. SPECS: rows (0: of
+   how it lies (LOOSE is added where its elements may lie at any byte) and, if it is not
+   C-contiguous, each stride in elements, or ANY, and the order of its axes. SPECS: rows (0: of
    an output, 1: of an update; its number; axis; size). */
 enum { KIND, CODE, ARGS, ASSUMED, INSTRS_AT, INSTRS_ROWS, ROWS, ROWS_AT, ROWS_ROWS, DIMS_AT,
        DIMS_ROWS, BYTES, BYTES_AT, BYTES_ROWS, STARTS, BELOW, SLOTS, SPECS, TABLES };
 enum { UNKNOWN = -1, SMALL = -2 };
-enum { STRIDED, CONTIGUOUS, DENSE };
+enum { STRIDED, CONTIGUOUS, DENSE, LOOSE = 4 };
 enum { ANY = 9 };
 
 typedef struct {
@@ -103,7 +104,7 @@ static int kind_fits(ck_class *c)
             return 0;
         for (int64_t i = 0; i < nd; i++)
             c->n_symbols += *k++ == UNKNOWN;
-        int64_t lies = *k++, words = lies == DENSE ? nd : lies == STRIDED ? 2 * nd : 0;
+        int64_t lies = *k++ & ~LOOSE, words = lies == DENSE ? nd : lies == STRIDED ? 2 * nd : 0;
         if (lies < STRIDED || lies > DENSE || words > end - k)
             return 0;
         for (int64_t i = 0; i < words; i++, k++)
@@ -268,8 +269,9 @@ static int read_symbols(const ck_class *c, const ck_function *fn, PyArrayObject 
             if (want == UNKNOWN)
                 *symbols++ = n;
         }
-        int64_t lies = *k++;
-        if ((lies == CONTIGUOUS) != !!PyArray_IS_C_CONTIGUOUS(a))
+        int64_t lies = *k & ~LOOSE;
+        if (!(*k++ & LOOSE) != !!PyArray_ISALIGNED(a)
+            || (lies == CONTIGUOUS) != !!PyArray_IS_C_CONTIGUOUS(a))
             return 0;
         if (lies == DENSE ? !is_dense(a, k) || !runs_so(a, k)
                           : lies == STRIDED && !is_strided(a, k, &symbols))

@@ -4,6 +4,7 @@
 #include "python/python.h"
 
 enum { FEW = 16 };               /* inputs whose pointers fit on the stack */
+enum { LOOSE = 1 << 15 };        /* bytes of an array from which kernels read unaligned elements */
 
 /* ---- arguments ---- */
 static void ck_replace(PyObject **at, PyObject *value)
@@ -23,6 +24,13 @@ static int whole_steps(PyArrayObject *a)
     return 1;
 }
 
+/* Whether kernels read an array that is not aligned as it is: not one so small that a copy costs
+   nothing beside kernels of its own, nor one whose steps are no whole elements. */
+static int is_read_loose(PyArrayObject *a)
+{
+    return PyArray_NBYTES(a) >= LOOSE && whole_steps(a);
+}
+
 static inline int fits(const ck_input *in, PyObject *arg)
 {
     if (!PyArray_CheckExact(arg))
@@ -30,7 +38,7 @@ static inline int fits(const ck_input *in, PyObject *arg)
     PyArrayObject *a = (PyArrayObject *)arg;
     PyArray_Descr *d = PyArray_DESCR(a);
     return (d == in->descr || (d->type_num == in->descr->type_num && PyArray_ISNOTSWAPPED(a)))
-           && PyArray_NDIM(a) == in->nd && PyArray_ISALIGNED(a)
+           && PyArray_NDIM(a) == in->nd && (PyArray_ISALIGNED(a) || is_read_loose(a))
            && (!PyTypeNum_ISCOMPLEX(d->type_num) || whole_steps(a));
 }
 

@@ -1,7 +1,8 @@
 /* lookup.c: from argument shapes to a plan: the last one, one of the cached ones, one filled in
    from a class of shapes that is known, or a new one from bind.
 
-   The key lists, per input, its shape and 0 if C-contiguous, else 1 and its byte strides; per
+   The key lists, per input, its shape and 0 if C-contiguous, else 1 and its byte strides, to which
+   2 is added where its elements may lie at any byte; per
    variable, its layout (a hash of dtype and shape). Equal keys mean that a plan's pointers are
    good, so nothing is checked on a hit. No function here is long without a GIL: other threads
    may add or drop plans only during bind. */
@@ -18,7 +19,7 @@ static inline int matches(const ck_function *fn, PyArrayObject *const *arrays, c
             if (*key++ != dims[j])
                 return 0;
         int strided = !PyArray_IS_C_CONTIGUOUS(a);
-        if (*key++ != strided)
+        if (*key++ != strided + 2 * !PyArray_ISALIGNED(a))
             return 0;
         for (int j = 0; strided && j < nd; j++)
             if (*key++ != strides[j])
@@ -39,7 +40,7 @@ static Py_ssize_t write_key(const ck_function *fn, PyArrayObject *const *arrays,
         for (int j = 0; j < nd; j++)
             *key++ = PyArray_DIM(a, j);
         int strided = !PyArray_IS_C_CONTIGUOUS(a);
-        *key++ = strided;
+        *key++ = strided + 2 * !PyArray_ISALIGNED(a);
         for (int j = 0; strided && j < nd; j++)
             *key++ = PyArray_STRIDE(a, j);
     }
