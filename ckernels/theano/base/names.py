@@ -6,6 +6,7 @@ lists of what is absent are in absent_names.py.
 
 import importlib
 
+from . import absent_names
 from .doors import put_doors
 
 ROOT = __package__.rpartition(".")[0]
@@ -110,8 +111,6 @@ def loaded(name):
 
 def known(module, name):
     """Whether the module of this name in Theano 1.0.5 had `name`, where ckernels does not."""
-    from . import absent_names  # start-up: only errors read it
-
     tail = module[len("theano.") :]
     below = f"{tail}.{name}" if tail else name
     listed = absent_names.NAMES.get(PLACES.get(tail), "")

@@ -6,6 +6,7 @@ with more to do for each call have a `__call__` of their own. `maker`, `fgraph` 
 the graph the way Theano's functions do.
 """
 
+import copy
 import weakref
 
 import numpy as np
@@ -16,8 +17,10 @@ from ..base.hooks import hook
 from ..classes.scalar import Scalar
 from ..graph.apply import inputs
 from ..handles.sharedvar import SharedVariable
+from ..tensor.raw_random import unpacked
 from .branches import callable_of
 from .pickled import reduced
+from .profiling import ProfileStats
 
 
 class Contents:
@@ -248,8 +251,6 @@ class Function:
         return self._swapped({**own, **swap}, delete_updates, name, own, profile, listed=True)
 
     def _swapped(self, swap, delete_updates, name, own, profile=None, listed=False):
-        import copy  # start-up
-
         spec = self.spec
         table = {a.node: b.node for a, b in swap.items()}
         updates = [] if delete_updates else spec.updates
@@ -285,8 +286,6 @@ class Function:
         return made
 
     def __deepcopy__(self, memo):
-        import copy  # start-up
-
         shared = {v: copy.deepcopy(v, memo) for v in self._shared()}
         own = {s: copy.deepcopy(s, memo) for s in self.states.values()}
         made = self._swapped({**shared, **own}, False, self.name, own)
@@ -344,8 +343,6 @@ class Function:
 
     def measured(self, asked):
         """This function, with its numbers in the ProfileStats that `profile=asked` names."""
-        from .profiling import ProfileStats  # start-up: seldom used
-
         found = self.__dict__["_profile"] = ProfileStats.made(asked, self.name)
         found.functions.append(self)
         return self
@@ -394,8 +391,6 @@ class StateFunction(Function):
     """A function that gives states of NumPy's generator among its outputs."""
 
     def __call__(self, *args, **kwargs):
-        from ..tensor.raw_random import unpacked  # start-up: seldom used
-
         found = self.detour(self.fast, args, kwargs)
         found = [found] if self.unpack_single else found
         found = [

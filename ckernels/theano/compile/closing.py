@@ -205,7 +205,7 @@ def report_unused(variable, index, on_unused):
 
 def rewritten(inputs, variables, rewrites):
     """The FunctionGraph of variables after rewrites of users, with nodes of the engine."""
-    from ..rewrites.opt import MergeOptimizer  # start-up: seldom used
+    from ..rewrites.opt import MergeOptimizer  # start-up: 1.5 ms
 
     inputs, variables = clone(inputs, variables, copy_inputs=False)
     free = [v for v in leaf_variables(variables) if not _held(v) and v not in inputs]

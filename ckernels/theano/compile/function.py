@@ -29,6 +29,7 @@ from .callable import InplaceFunction, StateFunction, kind_of
 from .closing import Lowered
 from .io import In, SymbolicInput, SymbolicOutput
 from .mode import get_mode
+from .objects import ObjectFunction
 
 
 def function(
@@ -72,8 +73,6 @@ def function(
         )
     asked = _Asked(inputs, outputs, updates, givens, allow_input_downcast, rebuild_strict)
     if asked.foreign:
-        from .objects import ObjectFunction  # start-up
-
         unused = config.on_unused_input if on_unused_input is None else on_unused_input
         return ObjectFunction(asked, _states(asked), get_mode(mode), name, unused)
     return _compiled(
@@ -336,7 +335,7 @@ def replacement(old, new, strict=True):
 
 
 def _compiled(asked, mode, no_default_updates, name, on_unused, profile, accept_inplace):
-    from .arguments import (  # start-up: the runtime, which a graph needs not
+    from .arguments import (  # start-up: 14 ms, the runtime, which a graph needs not
         SpecOfTheano,
         type_of_input,
     )

@@ -8,6 +8,8 @@ import numpy as np
 
 from ...base.errors import ArgumentError, CKernelsError, NotSupported
 from ..base.utils import object2
+from .function import function
+from .mode import Mode
 
 
 class Linker(object2):
@@ -48,9 +50,6 @@ class Linker(object2):
         return self
 
     def _function(self, way):
-        from .function import function  # start-up: graphs need no compiler
-        from .mode import Mode  # start-up: graphs need no compiler
-
         if self.fgraph is None:
             raise ArgumentError(
                 f"{type(self).__name__} has no graph yet: call accept(fgraph) first"

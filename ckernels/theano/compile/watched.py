@@ -82,7 +82,7 @@ class NanGuard(Guarded):
         if action == "warn":
             warn_user(str(problem))
         else:
-            import pdb  # start-up
+            import pdb  # start-up: 5 ms
 
             print(problem)
             pdb.set_trace()

@@ -10,6 +10,7 @@ from ..graph.apply import inputs as graph_inputs
 from ..graph.type import DisconnectedType, NullType
 from ..graph.walks import replayed
 from ..handles.sharedvar import SharedVariable
+from .functions import Rop, grad
 
 
 class OpFromGraph(Op):
@@ -131,8 +132,6 @@ class OpFromGraph(Op):
         return io_connection_pattern(self.inputs, self.outputs)
 
     def _default(self, inputs, output_grads):
-        from .functions import grad  # start-up: seldom used
-
         inner = [x.type() for x in self.inputs]
         outs = replayed(self.outputs, dict(zip(self.inputs, inner)))
         known = {
@@ -177,8 +176,6 @@ class OpFromGraph(Op):
         ]
 
     def _default_rop(self, inputs, points):
-        from .functions import Rop  # start-up: seldom used
-
         inner = [x.type() for x in self.inputs]
         outs = replayed(self.outputs, dict(zip(self.inputs, inner)))
         found = Rop(outs, inner, points, disconnected_outputs="ignore")

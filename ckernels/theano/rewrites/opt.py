@@ -295,7 +295,7 @@ class NavigatorOptimizer(Optimizer):
         if action == "raise":
             raise exc
         if action == "pdb":
-            import pdb  # start-up
+            import pdb  # start-up: 5 ms
 
             pdb.post_mortem(exc.__traceback__)
         if action == "warn":

@@ -21,10 +21,12 @@ from ..compile.function import replacement, update_of
 from ..graph.apply import Constant, Variable, ancestors, inputs
 from ..graph.walks import handle_of, known_handles, replayed
 from ..handles.sharedvar import Container, SharedVariable, TensorSharedVariable
+from ..handles.test_values import fill, give_step
 from ..handles.type import TensorType
 from ..handles.variables import Handle, as_tensor_variable, wrap
 from ..tensor.creation import arange
 from ..tensor.elementwise import minimum
+from .objects import scan_objects
 from .op import Scan  # noqa: F401 (the op that results show)
 from .updates import OrderedUpdates
 
@@ -70,8 +72,6 @@ def scan(
     """
     others = _listed(non_sequences)
     if any(isinstance(x, Variable) and getattr(x, "node", None) is None for x in others):
-        from .objects import scan_objects  # start-up: seldom used
-
         rows, infos = _listed(sequences), _listed(outputs_info)
         return scan_objects(fn, rows, infos, others, n_steps, return_list)
     infos = _listed(outputs_info)
@@ -189,8 +189,6 @@ class _Scan:
         for k, v in enumerate(outputs):
             v._mentions, v._loop = (*self.seen, *others, *self.outer()), (self, k)
         if config.compute_test_value != "off":
-            from ..handles.test_values import fill  # start-up
-
             for v in outputs:
                 fill(v)
         updates = OrderedUpdates()
@@ -259,8 +257,6 @@ class _Scan:
 
     def give_test_values(self, handles):
         """Let the arguments of the step have test values: those of the first step."""
-        from ..handles.test_values import give_step  # start-up
-
         sequences = [(_tensor_of(s), q.taps) for s, q in zip(self.given_seqs, self.seqs)]
         states = [(_tensor_of(s), q.taps) for s, q in zip(self.given_infos, self.states) if q.taps]
         give_step(handles, sequences, self.go_backwards, states, self.others)

@@ -16,7 +16,8 @@ from ..handles.variables import Handle, as_tensor_variable
 from .creation import arange, zeros
 from .elementwise import cast, clip, maximum
 from .indexing import flatnonzero, inc_subtensor, set_subtensor
-from .shaping import get_vector_length
+from .raise_op import Assert, valued
+from .shaping import get_vector_length, squeeze
 
 __all__ = ["CumOp", "CumsumOp", "CumprodOp", "cumsum", "cumprod", "diff", "bincount", "squeeze",
            "compress", "repeat", "RepeatOp", "bartlett", "Bartlett", "fill_diagonal",
@@ -111,7 +112,6 @@ def bincount(x, weights=None, minlength=None, assert_nonneg=False):
     if x.dtype not in DISCRETE:
         raise UsageError("bincount counts integers")
     if assert_nonneg:
-        from .raise_op import Assert  # start-up: seldom used
         from .reductions import all  # hides Python's all
 
         x = Assert("bincount cannot count numbers below 0")(x, all(x >= 0))
@@ -122,13 +122,6 @@ def bincount(x, weights=None, minlength=None, assert_nonneg=False):
         return inc_subtensor(zeros([size], dtype="int64")[x], np.int64(1))
     weights = as_tensor_variable(weights)
     return inc_subtensor(zeros([size], dtype=weights.dtype)[x], weights)
-
-
-def squeeze(x, axis=None):
-    """Without the axes known to have size 1."""
-    from .shaping import squeeze  # start-up: seldom used
-
-    return squeeze(x, axis)
 
 
 def compress(condition, x, axis=None):
@@ -367,7 +360,6 @@ def unravel_index(indices, dims, order="C", ndim=None):
     rest = as_tensor_variable(indices)
     if rest.dtype not in DISCRETE:
         raise UsageError("'indices' must be integers")
-    from .raise_op import valued  # start-up: seldom used
     from .reductions import all  # hides Python's all
 
     rest, found = rest.astype("int64"), []
@@ -387,7 +379,6 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
         raise ArgumentError("mode must be 'raise', 'wrap' or 'clip'")
     if order not in ("C", "F"):
         raise ArgumentError("order must be 'C' or 'F'")
-    from .raise_op import valued  # start-up: seldom used
     from .reductions import all  # hides Python's all
 
     if isinstance(multi_index, Handle):

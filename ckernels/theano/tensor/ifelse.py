@@ -64,11 +64,11 @@ class ObjectIfElse(Op):
     def grad(self, inputs, gradients):
         condition, then, other = inputs
         if not hasattr(then, "tensor_parts"):
-            from ..gradient.functions import grad_not_implemented  # start-up
+            from ..gradient.functions import grad_not_implemented  # start-up: 3.3 ms
 
             why = "only tensors and sparse matrices flow back through ifelse"
             return [grad_not_implemented(self, k, x, why) for k, x in enumerate(inputs)]
-        from ..sparse.functions import sp_zeros_like  # start-up
+        from ..sparse.functions import sp_zeros_like  # start-up: 3.7 ms
 
         (g,) = gradients
         return [

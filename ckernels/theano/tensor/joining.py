@@ -13,6 +13,7 @@ from ..classes.op import KernelOp
 from ..handles.constants import get_scalar_constant_value
 from ..handles.variables import Handle, as_tensor_variable, constant
 from .elementwise import eq, ge, gt, lt, switch
+from .raise_op import valued
 
 __all__ = ["Join", "Split", "join", "join_", "concatenate", "stack", "stacklists", "split",
            "horizontal_stack", "vertical_stack", "MakeVector", "make_vector",
@@ -89,8 +90,6 @@ def join(axis, *tensors_list):
 def _join_along(axis, tensors):
     """`join` along the axis that an integer variable says in each call: of three axes, as those
     before it and those behind it are one each."""
-    from .raise_op import valued  # start-up: seldom used
-
     ndim = tensors[0].ndim
     _check_axes(tensors)
     axis = valued(

@@ -9,6 +9,7 @@ from ..base.exceptions import RefusedError
 from ..base.names import absent_of as _absent_of
 from ..classes.meanings import floats, upcast
 from ..classes.op import KernelOp, Op
+from ..gradient.functions import grad_not_implemented
 from ..graph.apply import Apply
 from ..handles.type import TensorType
 from ..handles.variables import as_tensor_variable
@@ -17,6 +18,7 @@ from .creation import diagonal, identity_like
 from .elementwise import abs_, neq
 from .products import dot
 from .reductions import prod
+from .slinalg import solve
 
 __path__ = []  # modules of Theano below this one: installing.py knows them
 __all__ = ["matrix_inverse", "det", "svd", "qr", "eigh", "pinv", "matrix_dot", "trace", "diag",
@@ -220,8 +222,6 @@ def tensorinv(a, ind=2):
 
 def tensorsolve(a, b, axes=None):
     """x with tensordot(a, x, x.ndim) = b."""
-    from .slinalg import solve  # start-up: seldom used
-
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if axes is not None:
         order = [i for i in range(a.ndim) if i not in axes] + list(axes)
@@ -322,8 +322,6 @@ class ByNumPy(Op):
             cell[0] = np.asarray(value, v.type.dtype)
 
     def grad(self, inputs, output_gradients):
-        from ..gradient.functions import grad_not_implemented  # start-up: seldom used
-
         return [grad_not_implemented(self, k, x) for k, x in enumerate(inputs)]
 
 

@@ -13,6 +13,7 @@ from ..base.exceptions import RefusedError
 from ..classes.op import KernelOp
 from ..handles.variables import Handle, as_tensor_variable, constant
 from .joining import join
+from .raise_op import Assert
 
 __all__ = ["Shape", "Shape_i", "Reshape", "Rebroadcast", "SpecifyShape", "Flatten", "shape",
            "size", "reshape", "flatten", "ravel", "transpose", "swapaxes", "squeeze",
@@ -545,8 +546,6 @@ def tile(x, reps, ndim=None):
                 raise ArgumentError(
                     "tile cannot tell how many entries the vector reps holds: pass ndim="
                 )
-            from .raise_op import Assert  # start-up: seldom used
-
             few = reps.shape[0] <= ndim
             reps = Assert(f"tile: reps has more than ndim={ndim} entries")(reps, few)
             count, reps = reps.shape[0], join(0, np.ones(ndim, reps.dtype), reps)

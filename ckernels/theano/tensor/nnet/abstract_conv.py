@@ -32,6 +32,7 @@ from ...images.convshapes import (  # noqa: F401
 )
 from ..creation import arange
 from ..elementwise import eq
+from ..raise_op import Assert
 from ..shaping import as_shape, get_vector_length, specify_shape
 from .sized import Sized
 
@@ -109,8 +110,6 @@ def _asserted(x, shape, what):
     """`x`, whose sizes each call compares with `shape` where the flag conv.assert_shape says so."""
     if shape is None or not config.conv.assert_shape:
         return x
-    from ..raise_op import Assert  # start-up: seldom used
-
     x, known = as_tensor_variable(x), hint_of(shape)
     conditions = [eq(x.shape[k], s) for k, s in enumerate(known) if s is not None]
     return Assert(f"{what} of a convolution should have the shape {known}")(x, *conditions)

@@ -215,7 +215,7 @@ class PoolGrad:
         self.ignore_border, self.mode, self.ndim = ignore_border, mode, ndim
 
     def _of(self, x, gz, ws, stride, pad):
-        from ...gradient.functions import grad  # start-up: seldom used
+        from ...gradient.functions import grad  # start-up: 3.3 ms
 
         x, gz = as_tensor_variable(x), as_tensor_variable(gz)
         out = _pool(self.ndim, x, ws, self.ignore_border, stride, pad or (0,) * self.ndim,

@@ -74,7 +74,7 @@ class VariablePoolGrad(Op):
 @functools.lru_cache(64)
 def _made(pool, sizes, dtype, ndim):
     """(function of an image, function of image and gradient) for windows of known sizes."""
-    from ...gradient.functions import grad  # start-up: seldom used
+    from ...gradient.functions import grad  # start-up: 3.3 ms
 
     kind = TensorType(dtype, (False,) * ndim)
     x, g = kind(), kind()
