@@ -42,7 +42,7 @@ NAMES = {
         SharedVariable gof""",
     "compile.maker": """
         AliasedMemoryError DUPLICATE In NODEFAULT Supervisor SymbolicInput SymbolicOutput
-        alias_root check_equal config convert_function_input deep_copy_op fgraph_updated_vars
+        alias_root check_equal config convert_function_input fgraph_updated_vars
         get_info_on_inputs gof graph infer_reuse_pattern insert_deepcopy is_same_graph
         ops_with_inner_function orig_function register_checker std_fgraph view_op view_tree_set""",
     "compile.mode": """
@@ -50,7 +50,7 @@ NAMES = {
         GpuArrayType NoDuplicateOptWarningFilter OPT_FAST_COMPILE OPT_FAST_RUN
         OPT_FAST_RUN_STABLE OPT_MERGE OPT_NONE OPT_O2 OPT_O3 OPT_STABILIZE OPT_UNSAFE
         OutputGuard PrintCurrentFunctionGraph Supervisor change_flags char_from_number
-        check_eq contains_inf contains_nan data_destroyed debugprint default_make_thunk
+        check_eq contains_inf contains_nan data_destroyed default_make_thunk
         exclude f_compute f_gpua_absmax f_gpua_max f_gpua_min flatten gof graph
         infer_reuse_pattern instantiated_default_mode link local_useless logger
         ops_with_inner_function pygpu_available raise_with_op std_fgraph utils""",
@@ -210,7 +210,7 @@ NAMES = {
         TensorSolve cholesky eigvalsh hints inv_as_solve is_hint_node is_positive is_psd
         is_symmetric local_det_chol local_log_pow local_log_prod_sqr local_optimizer logger
         no_transpose_symmetric psd psd_solve_with_chol register_canonicalize register_specialize
-        register_stabilize remove_hint_nodes solve spectral_radius_bound tag_solve_triangular
+        register_stabilize remove_hint_nodes spectral_radius_bound tag_solve_triangular
         tensor transinv_to_invtrans""",
     "modules.tensor.nnet": """
         Apply ConvOp CrossentropyCategorical1Hot
@@ -225,7 +225,7 @@ NAMES = {
         optdb scalar scalar_sigmoid scalar_softsign sigmoid_inplace softmax_simplifier subtensor
         tensor values_eq_approx_remove_inf values_eq_approx_remove_nan""",
     "tensor.nnet.abstract_conv": """
-        Apply Assert BaseCorr3dMM BaseCorrMM EnumList NotScalarConstantError Op OpenMPOp
+        Apply BaseCorr3dMM BaseCorrMM EnumList NotScalarConstantError Op OpenMPOp
         ParamsType TensorType blas blas_header_version blas_headers
         gen_conv_code_unroll_batch_kern get_scalar_constant_value gof imported_scipy_signal
         int64 int8 ldflags patternbroadcast""",

@@ -74,7 +74,7 @@ def add_tag_trace(thing, user_line=None):
 
 def simple_extract_stack(f=None, limit=None, skips=()):
     """`traceback.extract_stack`, leaving out files whose name holds one of `skips`."""
-    stack = traceback.extract_stack(f or sys._getframe(1), limit)
+    stack = traceback.extract_stack(f or user_frame()[0] or sys._getframe(1), limit)
     return [s for s in stack if not any(k in s[0] for k in skips)]
 
 

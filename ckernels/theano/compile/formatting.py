@@ -149,7 +149,7 @@ def var_tag(var):
     trace = getattr(var.tag, "trace", None)
     if not trace or not trace[0]:
         return None
-    line = trace[0][-1] if isinstance(trace[0][0], (tuple, list)) else trace[0]
+    line = trace[0] if isinstance(trace[0][0], str) else trace[0][-1]
     if len(line) != 4:
         return None
     return [os.path.basename(line[0]).strip("<>"), line[1], (line[3] or "").encode()]
