@@ -23,7 +23,7 @@ from ..graph.fg import lower_again
 from ..graph.type import DisconnectedType, NullType
 from ..handles.sharedvar import Container, SharedVariable, TensorSharedVariable, shared
 from ..handles.variables import Handle, as_tensor_variable
-from ..user_ops.perform import Performed
+from ..user_ops.perform import Performed, is_opaque
 from .branches import callable_of
 from .callable import InplaceFunction, StateFunction, kind_of
 from .closing import Lowered
@@ -169,9 +169,9 @@ def _foreign(variables, inputs):
         if any("stands_for" in n.attrs for n in leaves(nodes, "placeholder")):
             return True
     for apply in apply_order(found, {id(v) for v in inputs}):
-        for v in (*apply.inputs, *apply.outputs):
-            if getattr(v, "node", None) is None and not isinstance(v, Constant):
-                return True
+        loose = [v for v in (*apply.inputs, *apply.outputs) if getattr(v, "node", None) is None]
+        if loose and (is_opaque(apply) or not all(isinstance(v, Constant) for v in loose)):
+            return True
     return False
 
 
