@@ -443,7 +443,7 @@ class CompiledFunction(FunctionBase):
     def source(self):
         if self.pieces is not None:
             return self.pieces.source()
-        return "\n".join(r.text for r in self.program.kernels.records.values())
+        return "\n".join(self.program.texts())
 
     def steps(self):
         if self.pieces is not None:

@@ -7,6 +7,7 @@ planned, and missing kernels are compiled. The text of kernels is kept per proce
 
 import os
 import weakref
+from functools import partial
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -100,16 +101,18 @@ class Kernels:
                     key=key,
                     path=path,
                     text=source.text,
+                    length=len(source.text),
                     kernel=kernel,
                     address=address,
                 ),
             )
         return build.addresses
 
-    def adopt(self, records, build):
+    def adopt(self, records, build, planned_for):
         """Count the kernels of a stored plan among those of this function."""
         self.from_cache += build.from_cache
         for record in records:
+            record.planned_for = planned_for
             self.records.setdefault(record.name, record)
 
 
@@ -257,7 +260,7 @@ class Program:
         ways = [(1, *kind_of(self, arrays, 1)), (LEAST, *kind_of(self, arrays))]
         if ways[0][1] == ways[1][1]:
             del ways[1]
-        for get in (self.known, self.stored):
+        for get in (self.known, partial(self.stored, arrays)):
             for self.least, kind, symbols in ways:
                 found = get(kind, symbols)
                 if found:
@@ -280,7 +283,7 @@ class Program:
                 return found, arguments
         return None
 
-    def stored(self, kind, symbols):
+    def stored(self, arrays, kind, symbols):
         """(Template, arguments) that the compiledir has for these shapes, or None."""
         phases = compiler.Phases()
         if self.described is None:
@@ -292,10 +295,48 @@ class Program:
         found, records, build, self.places[kind] = stored.load(key, kind, symbols, order)
         if found is None:
             return None
-        self.kernels.adopt(records, build)
+        self.kernels.adopt(records, build, ([outline(a) for a in arrays], self.bound, self.least))
         found.told = told(found.instructions)
         phases("read a plan of %d instructions from the compiledir", len(found.instructions))
         return self.keep(kind, found), found.fill(symbols)
+
+    def texts(self):
+        """The C of each kernel; of a stored plan it is in a note beside the kernel, and made again
+        where that is gone, as from a directory that was full, or never came along."""
+        made = {}
+        for record in list(self.kernels.records.values()):
+            text = record.text or made.get(record.name)
+            if not text:
+                made.update(self.emitted(*record.planned_for))
+                text = made.get(record.name, "")
+            yield text
+
+    def emitted(self, arrays, bound, least):
+        """{name of a kernel: its C} of the plan for arrays that lie like these."""
+        from ..codegen.emit import emit  # start-up
+        from ..plan import pipeline  # start-up
+        from ..plan.instructions import flatten  # start-up
+
+        with self.lock:
+            now, self.bound = self.bound, bound
+            try:
+                for draft in self.drafts(arrays, least):
+                    try:
+                        pipeline.run(draft, until="lower")
+                        break
+                    except DataDecides:
+                        continue
+            finally:
+                self.bound = now
+        kernels = [i.kernel for i in flatten(draft.instructions) if i.kernel is not None]
+        return {name: text for name, text, _ in map(emit, kernels)}
+
+    def drafts(self, arrays, least):
+        """Drafts for a class of shapes, and for these alone, where data decides a shape."""
+        sizes = ShapeClass(current_line)
+        yield self.draft(sizes, *leaves_of(self, arrays, sizes, least), exact=True)
+        sizes = ShapeClass()
+        yield self.draft(sizes, *leaves_of(self, arrays, sizes, least, particular=True))
 
     def new(self, arrays, kind, symbols):
         """(Template, arguments) for a class of shapes met for the first time by anybody."""
@@ -417,6 +458,14 @@ def show_assumption(text, line, taken):
     """An assumption of a plan in one line."""
     where = f"  ({os.path.basename(line[0])}:{line[1]})" if line else ""
     return f"{text}{'  (this size only)' if taken else ''}{where if taken else ''}"
+
+
+def outline(array):
+    """How an array lies, without its memory."""
+    flags = SimpleNamespace(c_contiguous=array.flags.c_contiguous)
+    return SimpleNamespace(
+        shape=array.shape, strides=array.strides, itemsize=array.itemsize, flags=flags
+    )
 
 
 class Contiguous:

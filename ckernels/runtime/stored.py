@@ -302,7 +302,7 @@ def describe_kernel(record):
         record.key,
         record.kernel.form,
         [o.role for o in record.kernel.operands],
-        len(record.text),
+        record.length,
     ]
 
 
@@ -395,11 +395,14 @@ def restored(head, arrays, build, order):
 
 
 class Record:
-    """A kernel of a stored plan, in the form of those just emitted; the entry's note has its C."""
+    """A kernel of a stored plan, in the form of those just emitted; the entry's note has its C.
+
+    planned_for: arrays, shapes and the least symbol of the call that found the plan.
+    """
 
     def __init__(self, name, key, form, roles, length, path, address):
         self.name, self.key, self.path, self.address = name, key, path, address
-        self.length = length
+        self.length, self.planned_for = length, None
         self.kernel = SimpleNamespace(
             form=form, operands=[SimpleNamespace(role=role) for role in roles]
         )

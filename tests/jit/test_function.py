@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import ckernels as ck
+from ckernels.base.config import config
 from ckernels.base.errors import CKernelsWarning, CompileError, NotSupported
 from ckernels.jit.function import Jitted
 from ckernels.jit.namespace import FILLING, PLACES, RANGES, Namespace
@@ -644,7 +645,7 @@ def test_no_name_of_numpy_is_hidden_by_one_of_ours():
     assert {n for n in ours if hasattr(np, n)} == made
 
 
-def test_the_report_tells_of_kernels_that_do_not_compile(monkeypatch):
+def test_the_report_tells_of_kernels_that_do_not_compile(monkeypatch, tmp_path):
     def refuse(*args, **kwargs):
         raise CompileError("cc: no such luck\nmore words")
 
@@ -653,7 +654,7 @@ def test_the_report_tells_of_kernels_that_do_not_compile(monkeypatch):
 
     monkeypatch.setattr(pipeline, "run", refuse)
     g = ck.jit(f)
-    with warnings.catch_warnings():
+    with config.change(base_compiledir=str(tmp_path)), warnings.catch_warnings():  # no stored plan
         warnings.simplefilter("ignore", CKernelsWarning)
         same(f(V), g(V))
     assert g.report()["kernels"] == ["cc: no such luck"]

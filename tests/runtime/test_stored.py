@@ -89,6 +89,37 @@ def test_a_plan_without_its_kernels_is_made_again(tmp_path):
     assert again[1] and again[0] == first[0]
 
 
+WITHOUT_NOTES = """
+    import json
+    import numpy as np
+    import ckernels as K
+    x = K.placeholder((None, 4), name="x")
+    f = K.function([x], [K.exp(x[:, ::-1] * 2) + K.sum(x, 0), K.cumsum(x, axis=1)])
+    for a in ({number}):
+        f([a])
+    print(json.dumps([f.source(), len(f.stats()["kernels"])]))
+"""
+ROWS, PLACED = "np.ones((5, 4))", "np.ones((5, 4)), np.asfortranarray(np.ones((6, 4)))[::-1]"
+
+
+@pytest.mark.parametrize("calls", [ROWS + ",", PLACED])
+def test_a_plan_whose_notes_are_gone_has_its_source(tmp_path, calls):
+    """The notes beside kernels have their C: it is not lost with them, now or for later plans."""
+    folder = tmp_path / "c"
+    first = run(folder, code=WITHOUT_NOTES, number=calls)
+    assert first[0].count("int k_") == first[1] > 0
+    notes = list(folder.glob("*.json"))
+    for note in notes:
+        note.rename(note.with_suffix(".away"))
+    second = run(folder, code=WITHOUT_NOTES, number=calls)
+    assert second == first
+    run(folder, code=WITHOUT_NOTES, number=PLACED)  # another plan, of kernels without notes
+    for note in notes:
+        note.with_suffix(".away").rename(note)
+    other = run(tmp_path / "other", code=WITHOUT_NOTES, number=PLACED)
+    assert run(folder, code=WITHOUT_NOTES, number=PLACED) == other
+
+
 ORACLES = """
     import json, sys
     import numpy as np
