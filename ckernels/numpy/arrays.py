@@ -559,7 +559,7 @@ def _astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
 
 
 for _function in (np.sum, np.prod, np.mean, np.std, np.var, np.min, np.max, np.any, np.all,
-                  np.argmax, np.argmin, np.cumsum, np.cumprod, np.clip, np.round, np.dot, np.trace,
+                  np.argmax, np.argmin, np.cumsum, np.cumprod, np.round, np.dot, np.trace,
                   np.take, np.repeat, np.swapaxes, np.squeeze, np.ravel, np.diagonal, np.nonzero,
                   np.searchsorted, np.copy, np.conjugate):  # fmt: skip
     setattr(Array, _function.__name__, _method(_function))
@@ -569,6 +569,11 @@ def _flatten(self, order="C"):
     return call(np.copy, (call(np.ravel, (self, order), {}),), {})
 
 
+def _clip(self, min=None, max=None, out=None, **options):
+    return call(np.clip, (self, min, max), {**options, **({} if out is None else {"out": out})})
+
+
+Array.clip = _as_numpy(_clip, "clip")
 Array.conj, Array.flatten = Array.conjugate, _as_numpy(_flatten, "flatten")
 Array.reshape, Array.transpose, Array.astype = _shaped(np.reshape), _shaped(np.transpose), _astype
 __all__ = ["Array", "call", "elements", "supported", "wrapped"]

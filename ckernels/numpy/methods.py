@@ -429,12 +429,19 @@ def _sort(self, axis=-1, kind=None, order=None, *, stable=None):
     self[...] = self.owner.call(np.sort, (self, axis), {})
 
 
+def clip(x, min=None, max=None, out=None, **options):
+    return x.owner.call(
+        np.clip, (x, min, max), {**options, **({} if out is None else {"out": out})}
+    )
+
+
 METHODS = {
     **{f.__name__: of_numpy(f) for f in (
         np.sum, np.prod, np.max, np.min, np.any, np.all, np.argmax, np.argmin, np.mean, np.std,
-        np.var, np.cumsum, np.cumprod, np.clip, np.dot, np.trace, np.take, np.repeat, np.round,
+        np.var, np.cumsum, np.cumprod, np.dot, np.trace, np.take, np.repeat, np.round,
         np.diagonal, np.nonzero, np.searchsorted, np.compress, np.argsort)},
     "reshape": reshape, "ravel": ravel, "flatten": flatten, "transpose": transpose,
+    "clip": clip,
     "swapaxes": swapaxes, "squeeze": squeeze, "astype": astype, "copy": copy, "fill": fill,
     "item": item, "tolist": tolist, "sort": _sort, "view": whole,
     "conj": conj, "conjugate": conj,

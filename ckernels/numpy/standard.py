@@ -36,6 +36,8 @@ def clip(a, /, min=None, max=None, out=None, *, a_min=None, a_max=None, **option
     The dtype is that of `a`: a float limit of an array of integers is rounded inwards by NumPy's
     rules of promotion only where the standard allows it.
     """
+    if (min is not None and a_min is not None) or (max is not None and a_max is not None):
+        raise TypeError("clip takes min or a_min, and max or a_max, not both")
     low, high = (min if a_min is None else a_min), (max if a_max is None else a_max)
     if out is not None:
         options["out"] = out

@@ -12,6 +12,7 @@ import warnings
 import numpy as np
 import pytest
 
+import ckernels as ck
 import ckernels.numpy as cnp
 from ckernels.base.config import config
 from ckernels.errors import CKernelsError
@@ -57,6 +58,29 @@ ODD = [
 ARRAYS = [np.arange(9.0).reshape(3, 3) + 1, np.arange(3.0), np.array([0, 1, 2]),
           np.array([False, True, True]), np.ones((2, 3, 3), "float32"),
           np.array([[1 + 1j, 2.0]]), np.zeros((0, 3))]  # fmt: skip
+
+
+X, SQUARE = np.random.default_rng(5).normal(size=40), np.ones((20, 30))
+REFUSED = {  # what NumPy refuses where a formula would have some result: (call, arrays)
+    "sorter": (lambda xp, a, s: xp.searchsorted(a, 0.5, sorter=s), (X, np.argsort(X)[:30])),
+    "weights": (lambda xp, a, w: xp.histogram(a, 3, weights=w)[0], (X, np.ones(1))),
+    "weights of 2": (lambda xp, a, w: xp.histogram(a, 3, weights=w)[0], (X, np.ones((40, 1)))),
+    "weights in 2": (lambda xp, a, w: xp.histogram2d(a, a, weights=w)[0], (X, np.ones(1))),
+    "of nan": (lambda xp, a: xp.histogram(a, 3)[0], (np.append(X, np.nan),)),
+    "of inf": (lambda xp, a: xp.histogram(a, 3)[0], (np.append(X, np.inf),)),
+    "average": (lambda xp, a, w: xp.average(a, weights=w), (X, np.ones(1))),
+    "average of 2": (lambda xp, a, w: xp.average(a, axis=1, weights=w), (SQUARE, np.ones(1))),
+    "diagonal": (lambda xp, a: xp.einsum("ii", a), (SQUARE,)),
+    "interp": (lambda xp, a, b: xp.interp(0.5, a, b), (np.sort(X), np.arange(41.0))),
+    "diff": (lambda xp, a: xp.diff(a, -1), (X,)),
+    "ddof": (lambda xp, a: xp.std(a, ddof=1, correction=1), (X,)),
+    "nan ddof": (lambda xp, a: xp.nanvar(a, ddof=1, correction=1), (X,)),
+    "two ways": (lambda xp, a: xp.sort(a, stable=True, kind="quicksort"), (X,)),
+    "no way": (lambda xp, a: xp.argsort(a, kind="bad"), (X,)),
+    "two limits": (lambda xp, a: xp.clip(a, -1, 1, min=0), (X,)),
+}
+if hasattr(np, "vecdot"):
+    REFUSED["vecdot"] = lambda xp, a, b: xp.vecdot(a, b), (X, np.ones(1))
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -168,3 +192,36 @@ def test_parts_of_a_split_that_are_none(split, parts):
     x = np.arange(6.0)
     want = outcome(getattr(np, split), [x, parts], {})
     assert type(outcome(getattr(cnp, split), [cnp.asarray(x), parts], {})) is type(want)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_numpy_refuses_has_no_result(name):
+    call, arrays = REFUSED[name]
+    ways = (
+        (lambda *a: call(np, *a), arrays),
+        (lambda *a: np.asarray(call(cnp, *a)), [cnp.asarray(a) for a in arrays]),
+        (ck.jit(lambda *a: call(np, *a)), arrays),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for function, given in ways:
+            with pytest.raises((TypeError, ValueError, CKernelsError)):
+                function(*given)
+
+
+@pytest.mark.skipif(not hasattr(np, "vecdot"), reason="NumPy 1 has no mean= there")
+@pytest.mark.parametrize("name", ["std", "var", "nanstd", "nanvar"])
+def test_spreads_about_a_mean_that_is_given(name):
+    mean, wanted = np.ones(1), getattr(np, name)(X, mean=np.ones(1))
+    assert float(getattr(cnp, name)(cnp.asarray(X), mean=mean)) == pytest.approx(wanted)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = ck.jit(lambda a, m: getattr(np, name)(a, mean=m))(X, mean)
+    assert found == pytest.approx(wanted)
+
+
+def test_the_least_may_be_all_that_a_method_clips_by():
+    wanted = X.clip(0.5)
+    np.testing.assert_array_equal(np.asarray(cnp.asarray(X).clip(0.5)), wanted)
+    np.testing.assert_array_equal(ck.jit(lambda a: a.clip(0.5))(X), wanted)
+    np.testing.assert_array_equal(ck.jit(lambda a: a.clip(max=0.5))(X), X.clip(max=0.5))

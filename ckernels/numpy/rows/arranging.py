@@ -36,8 +36,13 @@ def nonzero(rule, a):
 
 @row(np.clip)
 def clip(rule, a, a_min=NONE, a_max=NONE, out=None, *, min=NONE, max=NONE, **kwargs):
-    if kwargs:
-        raise NotSupported("clip with options of ufuncs")
+    if (
+        kwargs
+        or (a_min is NONE) != (a_max is NONE)
+        or a_min is not NONE
+        and (min, max) != (NONE, NONE)
+    ):
+        raise NotSupported("clip with options of ufuncs, or one limit and no word for the other")
     low = min if a_min is NONE else a_min
     high = max if a_max is NONE else a_max
     y = as_operand(a)
@@ -213,8 +218,8 @@ def _padded(x, axis, before, after, mode):
 @row(np.diff)
 def diff(rule, a, n=1, axis=-1, prepend=NONE, append=NONE):
     x = node_of(a, rule)
-    if prepend is not NONE or append is not NONE:
-        raise NotSupported("diff with prepend or append")
+    if prepend is not NONE or append is not NONE or n < 0:
+        raise NotSupported("diff with prepend or append, or less than 0 times")
     along = (slice(None),) * axis_of(axis, x.ndim)
     function = np.not_equal if x.dtype == "bool" else np.subtract
     for _ in range(n):
@@ -241,11 +246,17 @@ def compress(rule, condition, a, axis=None, out=None):
     return ops.compress(node_of(condition, rule), node_of(a, rule), axis)
 
 
+def _known_way(kind, stable):
+    return (
+        kind is None or stable is None and kind in ("quicksort", "heapsort", "mergesort", "stable")
+    )
+
+
 @row(np.sort)
 def sort(rule, a, axis=-1, kind=None, order=None, *, stable=None):
     x = node_of(a, rule)
-    if dtypes.is_complex(x.dtype) or order is not None:
-        raise NotSupported("sorting by fields, or complex numbers")
+    if dtypes.is_complex(x.dtype) or order is not None or not _known_way(kind, stable):
+        raise NotSupported("sorting by fields, or complex numbers, or in no way of NumPy's")
     if axis is None:
         x, axis = ops.flatten(x), 0
     return ops.sort(x, axis)
@@ -254,7 +265,8 @@ def sort(rule, a, axis=-1, kind=None, order=None, *, stable=None):
 @row(np.argsort)
 def argsort(rule, a, axis=-1, kind=None, order=None, *, stable=None):
     x = node_of(a, rule)
-    if dtypes.is_complex(x.dtype) or order is not None or kind == "heapsort":
+    named = _known_way(kind, stable) and kind != "heapsort"
+    if dtypes.is_complex(x.dtype) or order is not None or not named:
         raise NotSupported("sorting by fields or by heaps, or complex numbers")
     if kind in ("stable", "mergesort") or stable:
         return ops.argsort(x, axis)

@@ -45,6 +45,14 @@ def contracted(build, a, b, *more):
     return ops.ne(build(ops.cast(a, "float32"), ops.cast(b, "float32"), *more), 0)
 
 
+def inner_of_rows(a, b):
+    """The products of vectors in the last axes, the first of each pair conjugated."""
+    if not (a.ndim and b.ndim):
+        raise NotSupported("products of numbers that are no vectors")
+    b = agreeing(b, a, [(-1, -1)], "vectors of different sizes")
+    return ops.sum(ops.mul(ops.conj(a), b), -1)
+
+
 def newer(name):
     """A function of NumPy 2 by its name, as "linalg.vecdot"; None in a NumPy that lacks it."""
     owner = np
@@ -91,6 +99,26 @@ def node_of(x, rule):
     if isinstance(x, Weak):
         return x.node
     return x if isinstance(x, Node) else constant(np.asarray(x), rule.common([kind_of(x)]))
+
+
+def agreeing(x, other, axes, message):
+    """The node `x`, whose sizes along the first of each pair of `axes` are to be those of `other`
+    along the second: NumPy says what is wrong where they are not, a call if not known before."""
+    late = []
+    for i, k in axes:
+        mine, its = x.shape[i], other.shape[k]
+        if mine is None or its is None:
+            late.append(ops.eq(ops.getitem(ops.shape(x), i), ops.getitem(ops.shape(other), k)))
+        elif mine != its:
+            raise NotSupported(message)
+    return ops.check(x, *late, message=message, error="value") if late else x
+
+
+def shaped_as(x, other, message):
+    """The node `x`, which is to have the shape of `other`."""
+    if x.ndim != other.ndim:
+        raise NotSupported(message)
+    return agreeing(x, other, [(k, k) for k in range(x.ndim)], message)
 
 
 def typed(x, dtype):

@@ -9,7 +9,7 @@ from ...base import dtypes
 from ...base.errors import NotSupported
 from ...graph.shapes import axis_of
 from .arranging import common_nodes
-from .base import newer, node_of, row, ufunc
+from .base import newer, node_of, row, shaped_as, ufunc
 
 NONE = np._NoValue
 
@@ -17,6 +17,8 @@ NONE = np._NoValue
 @row(np.searchsorted)
 def searchsorted(rule, a, v, side="left", sorter=None):
     a, v = common_nodes(rule, (node_of(a, rule), node_of(v, rule)))
+    if sorter is not None:
+        sorter = shaped_as(node_of(sorter, rule), a, "sorter.size must equal a.size")
     return ops.cast(ops.searchsorted(a, v, side, sorter), "int64")
 
 
@@ -40,6 +42,7 @@ def trapezoid(rule, y, x=None, dx=1.0, axis=-1):
 @row(np.interp)
 def interp(rule, x, xp, fp, left=None, right=None, period=None):
     x, xp, fp = (ops.cast(node_of(v, rule), "float64") for v in (x, xp, fp))
+    fp = shaped_as(fp, xp, "fp and xp are not of the same length")
     if period is not None:
         raise NotSupported("interp with a period")
     count = ops.cast(ops.getitem(ops.shape(xp), 0), "int64")

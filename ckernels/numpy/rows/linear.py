@@ -10,7 +10,7 @@ from ...base import dtypes
 from ...base.errors import NotSupported
 from ...ops.shape import sized, times
 from .arranging import common_nodes
-from .base import contracted, newer, node_of, outer, row, ufunc
+from .base import agreeing, contracted, inner_of_rows, newer, node_of, outer, row, ufunc
 from .reductions import largest, total
 
 NONE = np._NoValue
@@ -137,6 +137,8 @@ def _diagonals(term, node):
         while term.count(c) > 1:
             i = term.index(c)
             j = term.index(c, i + 1)
+            message = f"the axes of {c!r} in einsum are of different sizes"
+            node = agreeing(node, node, [(i, j)], message)
             node = ops.diagonal(node, 0, i, j)  # comes last
             term = term[:i] + term[i + 1 : j] + term[j + 1 :] + c
     return term, node
@@ -377,9 +379,7 @@ def matrix_transpose(rule, x, /):
 def vecdot(rule, x1, x2, /, *, axis=-1):
     a, b = common_nodes(rule, (node_of(x1, rule), node_of(x2, rule)))
     a, b = ops.moveaxis(a, axis, -1), ops.moveaxis(b, axis, -1)
-    if None not in (a.shape[-1], b.shape[-1]) and a.shape[-1] != b.shape[-1]:
-        raise ValueError("vecdot of axes of other sizes")
-    return ops.cast(ops.sum(ops.mul(ops.conj(a), b), -1), a.dtype)
+    return ops.cast(inner_of_rows(a, b), a.dtype)
 
 
 @row(np.linalg.tensorsolve)

@@ -5,9 +5,9 @@ import numpy as np
 from ... import ops
 from ...base import dtypes
 from ...base.errors import NotSupported
-from ...graph.shapes import axes_of
+from ...graph.shapes import axes_of, axis_of
 from ...ops.composite import extent
-from .base import accumulate, node_of, reduce, row, ufunc
+from .base import accumulate, agreeing, node_of, reduce, row, shaped_as, ufunc
 
 NONE = np._NoValue
 
@@ -87,7 +87,9 @@ def mean(rule, a, axis=None, dtype=None, out=None, keepdims=NONE, *, where=NONE)
     return ops.true_div(ops.sum(ops.where(mask, x, 0), axis, keep), count)
 
 
-def spread(rule, a, axis, dtype, ddof, keepdims, where, correction):
+def spread(rule, a, axis, dtype, ddof, keepdims, where, about, correction):
+    if about is not NONE or correction is not NONE and ddof != 0:
+        raise NotSupported("a spread about another mean, or with ddof and correction")
     x = _for_mean(rule, a, dtype)
     ddof = ddof if correction is NONE else correction
     axes, keep = axes_of(axis, x.ndim), _plain(keepdims, False)
@@ -111,13 +113,13 @@ def spread(rule, a, axis, dtype, ddof, keepdims, where, correction):
 @row(np.var)
 def var(rule, a, axis=None, dtype=None, out=None, ddof=0, keepdims=NONE, *, where=NONE,
         mean=NONE, correction=NONE):  # fmt: skip
-    return spread(rule, a, axis, dtype, ddof, keepdims, where, correction)
+    return spread(rule, a, axis, dtype, ddof, keepdims, where, mean, correction)
 
 
 @row(np.std)
 def std(rule, a, axis=None, dtype=None, out=None, ddof=0, keepdims=NONE, *, where=NONE,
         mean=NONE, correction=NONE):  # fmt: skip
-    return ops.sqrt(spread(rule, a, axis, dtype, ddof, keepdims, where, correction))
+    return ops.sqrt(spread(rule, a, axis, dtype, ddof, keepdims, where, mean, correction))
 
 
 @row(np.ptp)
@@ -132,6 +134,9 @@ def count_nonzero(rule, a, axis=None, *, keepdims=False):
     return ops.sum(ops.cast(node_of(a, rule), "bool"), axis, keepdims)
 
 
+OTHER_WEIGHTS = "Shape of weights must be consistent with shape of a along specified axis."
+
+
 @row(np.average)
 def average(rule, a, axis=None, weights=None, returned=False, *, keepdims=NONE):
     if returned:
@@ -142,7 +147,10 @@ def average(rule, a, axis=None, weights=None, returned=False, *, keepdims=NONE):
     if a.ndim != weights.ndim:
         if not isinstance(axis, int) or weights.ndim != 1:
             raise NotSupported("average with weights of other dimensions")
+        weights = agreeing(weights, a, [(0, axis_of(axis, a.ndim))], OTHER_WEIGHTS)
         weights = ops.expand(weights, tuple(i for i in range(a.ndim) if i != axis % a.ndim))
+    else:
+        weights = shaped_as(weights, a, OTHER_WEIGHTS)
     common = rule.common([np.dtype(a.dtype), np.dtype(weights.dtype)])
     if dtypes.is_discrete(a.dtype):
         common = rule.common([np.dtype(common), np.dtype("float64")])

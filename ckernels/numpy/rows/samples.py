@@ -10,7 +10,7 @@ from ...graph.shapes import axes_of
 from ...ops.quantiles import METHODS
 from ...ops.shape import sized, times
 from ..promote import Weak
-from .base import node_of, row, typed, ufunc
+from .base import node_of, row, shaped_as, typed, ufunc
 from .filling import linspace
 from .reductions import spread
 
@@ -191,17 +191,17 @@ def nanmedian(rule, a, axis=None, out=None, overwrite_input=False, keepdims=NONE
     return ops.expand(found, axes) if _plain(keepdims, False) else found
 
 
-def _nan_spread(rule, a, axis, dtype, ddof, keepdims, where, correction):
+def _nan_spread(rule, a, axis, dtype, ddof, keepdims, where, about, correction):
     """The variance of what is no NaN; NaN where it is of no more elements than `ddof`."""
     x = node_of(a, rule)
     if not dtypes.is_float(x.dtype):
-        return spread(rule, x, axis, dtype, ddof, keepdims, where, correction)
+        return spread(rule, x, axis, dtype, ddof, keepdims, where, about, correction)
     there = ops.logical_not(ops.isnan(x))
     if _plain(where, True) is not True:
         there = ops.logical_and(
             there, ops.broadcast_like(ops.cast(node_of(where, rule), "bool"), x)
         )
-    found = spread(rule, x, axis, dtype, ddof, keepdims, there, correction)
+    found = spread(rule, x, axis, dtype, ddof, keepdims, there, about, correction)
     count = ops.sum(ops.cast(there, "int64"), axes_of(axis, x.ndim), _plain(keepdims, False))
     few = ops.le(count, ddof if correction is NONE else correction)
     return ops.where(few, ops.full_like(found, np.nan), found)
@@ -210,13 +210,13 @@ def _nan_spread(rule, a, axis, dtype, ddof, keepdims, where, correction):
 @row(np.nanvar)
 def nanvar(rule, a, axis=None, dtype=None, out=None, ddof=0, keepdims=NONE, *, where=NONE,
            mean=NONE, correction=NONE):  # fmt: skip
-    return _nan_spread(rule, a, axis, dtype, ddof, keepdims, where, correction)
+    return _nan_spread(rule, a, axis, dtype, ddof, keepdims, where, mean, correction)
 
 
 @row(np.nanstd)
 def nanstd(rule, a, axis=None, dtype=None, out=None, ddof=0, keepdims=NONE, *, where=NONE,
            mean=NONE, correction=NONE):  # fmt: skip
-    return ops.sqrt(_nan_spread(rule, a, axis, dtype, ddof, keepdims, where, correction))
+    return ops.sqrt(_nan_spread(rule, a, axis, dtype, ddof, keepdims, where, mean, correction))
 
 
 def _nan_place(function, op, far):
@@ -265,6 +265,9 @@ def _limits(x, range):
         low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
         return constant(np.asarray(low)), constant(np.asarray(high))
     low, high = ops.min(x), ops.max(x)
+    if dtypes.is_float(x.dtype):
+        finite = ops.isfinite(ops.sub(ops.mul(low, 0.5), ops.mul(high, 0.5)))
+        low = ops.check(low, finite, message="autodetected range is not finite", error="value")
     same = ops.eq(low, high)
     return ops.where(same, ops.sub(low, 0.5), low), ops.where(same, ops.add(high, 0.5), high)
 
@@ -322,7 +325,8 @@ def _equal(x, bins, edges):
 
 @row(np.histogram)
 def histogram(rule, a, bins=10, range=None, density=None, weights=None):
-    x = ops.flatten(node_of(a, rule))
+    a = node_of(a, rule)
+    x = ops.flatten(a)
     if dtypes.is_complex(x.dtype) or x.dtype in ("bool", "float16", "uint64"):
         raise NotSupported(f"histogram of {x.dtype}")
     edges = edges_of(rule, x, bins, range)
@@ -330,7 +334,11 @@ def histogram(rule, a, bins=10, range=None, density=None, weights=None):
         at, inside = binned(x, edges)
     else:
         at, inside = _equal(ops.cast(x, edges.dtype), int(bins), edges)
-    one = ops.ones_like(x, "int64") if weights is None else ops.flatten(node_of(weights, rule))
+    if weights is None:
+        one = ops.ones_like(x, "int64")
+    else:
+        message = "weights should have the same shape as a."
+        one = ops.flatten(shaped_as(node_of(weights, rule), a, message))
     if dtypes.is_complex(one.dtype):
         raise NotSupported("histogram of complex weights")
     empty = constant(np.zeros(edges.shape[0] - 1, one.dtype))
@@ -363,8 +371,11 @@ def histogramdd(rule, sample, bins=10, range=None, density=None, weights=None):
         sizes.append(edges[-1].shape[0] - 1)
         flat = at if flat is None else ops.add(ops.mul(flat, sizes[-1]), at)
         inside = there if inside is None else ops.logical_and(inside, there)
-    one = ops.ones_like(flat, "float64") if weights is None else ops.cast(
-        ops.flatten(node_of(weights, rule)), "float64")  # fmt: skip
+    if weights is None:
+        one = ops.ones_like(flat, "float64")
+    else:
+        message = "The weights and list don't have the same length."
+        one = ops.cast(shaped_as(node_of(weights, rule), flat, message), "float64")
     empty = constant(np.zeros(int(np.prod(sizes))))
     counts = ops.scatter_add(empty, flat, ops.where(inside, one, ops.zeros_like(one)))
     return ops.reshape(counts, sizes), edges

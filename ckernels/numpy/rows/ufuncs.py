@@ -10,7 +10,7 @@ from ... import ops
 from ...base import dtypes
 from ...base.errors import NotSupported
 from ...graph.node import constant
-from .base import UFUNCS, Row, contracted, newer
+from .base import UFUNCS, Row, contracted, inner_of_rows, newer
 
 
 def _add(function, build, reduction=None, running=None):
@@ -232,7 +232,7 @@ for _function, _build in {
 }.items():  # fmt: skip
     _add(_function, _build)
 if hasattr(np, "vecdot"):  # NumPy 2.0 and later
-    _add(np.vecdot, lambda a, b: ops.sum(ops.mul(ops.conj(a), b), -1))
+    _add(np.vecdot, inner_of_rows)
 if hasattr(np, "bitwise_count"):
     _add(np.bitwise_count, _bit_count)
 if hasattr(np, "matvec"):  # 2.2 and later
