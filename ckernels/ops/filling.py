@@ -74,8 +74,15 @@ def _arange(start, step, length, dtype):
             return (int(start) + np.arange(length) * int(step)).astype(dtype)
         except OverflowError as problem:
             raise DTypeError(f"arange from {start} by {step} does not fit in {dtype}") from problem
-    # NumPy's rule for float64: element i is start + i * delta with delta = (start + step) - start.
-    return (start + np.arange(length) * ((start + step) - start)).astype(dtype)
+    if dtypes.is_complex(dtype):
+        return (start + np.arange(length) * ((start + step) - start)).astype(dtype)
+    # NumPy's rule: of the first two elements, rounded, the others follow in float32 or float64.
+    wide = np.float64 if dtype == "float64" else np.float32
+    first = np.array([start, start + step]).astype(dtype)
+    low, high = first.astype(wide)
+    found = (low + np.arange(length).astype(wide) * (high - low)).astype(dtype)
+    found[1:2] = first[1:]
+    return found
 
 
 def _grad_arange(node, g):

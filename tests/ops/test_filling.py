@@ -99,7 +99,7 @@ def test_arange(bounds):
     static = ops.arange(*bounds)
     want = np.arange(*bounds)
     (got,) = evaluate([static], {})
-    np.testing.assert_array_equal(got, want.astype(static.dtype))
+    np.testing.assert_array_equal(got, np.arange(*bounds, dtype=static.dtype))
     if all(isinstance(b, int) for b in bounds):
         assert static.dtype == "int64"
     agree(lambda *b: ops.arange(*b), want, *bounds, exact_shape=False)
@@ -109,6 +109,21 @@ def test_arange(bounds):
         *bounds,
         exact_shape=False,
     ) if want.dtype.kind == "i" else None
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_arange_of_floats_rounds_as_numpys(dtype):
+    """NumPy adds multiples of a rounded step, in float32 for the narrow ones."""
+    for bounds in [(-5, 1.1, 1.2), (0.1, 40, 0.7), (1.3, -9, -0.3), (1e3, 1.01e3, 0.1), (3, 4, 7)]:
+        given = [np.array(b, dtype) for b in bounds]
+        want = np.arange(*(g.item() for g in given), dtype=dtype)
+        inputs = [leaf((), dtype) for _ in bounds]
+        for found in (
+            ops.arange(*(g.item() for g in given), dtype),
+            ops.arange(*inputs, dtype),
+        ):
+            (got,) = evaluate([found], dict(zip(inputs, given)))
+            np.testing.assert_array_equal(got, want)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint64"])
