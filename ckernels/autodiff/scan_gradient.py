@@ -56,7 +56,8 @@ class _Gradient:
     def differentiate(self):
         """Cotangents of the step's inputs for those of its outputs."""
         sig = self.sig
-        live = {i for i in range(sig.carries) if self.reachable(i)}
+        states = [i for i in range(sig.carries) if self.reachable(i)]
+        live = {i for i in states if self.g_final[i] is not None}
         while True:
             self.pending, starts = {}, {}
             self.rows = []  # [(rows of cotangents, placeholder)]
@@ -74,16 +75,14 @@ class _Gradient:
                     self.start(starts, output, row)
             found = accumulate(starts, self.inputs) if starts else [None] * len(self.inputs)
             self.found = dict(zip(self.inputs, found))
-            needed = {
+            used = {
                 i
-                for i in live
-                if self.g_final[i] is not None
-                or self.g_trace[i] is not None
-                or any(self.found[self.inputs[k]] is not None for k in sig.tap_inputs(i).values())
+                for i in states
+                if any(self.found[self.inputs[k]] is not None for k in sig.tap_inputs(i).values())
             }
-            if needed == live:
+            if used <= live:
                 return
-            live = needed
+            live |= used
 
     @staticmethod
     def start(starts, node, g):

@@ -385,3 +385,29 @@ def test_gradient_of_complex_states():
         ways = [(f(at + d * unit) - f(at - d * unit)) / 2e-6 for d in (1e-6, 1e-6j)]
         found.append(ways[0] + 1j * ways[1])
     np.testing.assert_allclose(g(at), found, rtol=1e-7)
+
+
+def test_a_state_that_nothing_asks_for_has_no_gradient():
+    """Its cotangents would be zeros that each step carries."""
+    x, y = K.placeholder(shape=(2,), dtype=F), K.placeholder(shape=(2,), dtype=F)
+    (a, b), _ = K.scan(lambda a, b: (K.sin(a), b * a), outputs_info=[x, y], n_steps=3)
+    found = K.gradients(K.sum(a), [x, y], disconnected="none")
+    assert found[1] is None
+    assert len(found[0].node.inputs[0].attrs["taps"]) == 1
+    want = np.cos(np.sin(np.sin(0.5))) * np.cos(np.sin(0.5)) * np.cos(0.5)
+    want += np.cos(np.sin(0.5)) * np.cos(0.5) + np.cos(0.5)
+    (got,) = K.function([x, y], [found[0]])(np.full(2, 0.5), np.ones(2))
+    np.testing.assert_allclose(got, [want, want])
+
+
+def test_a_first_value_that_no_step_reads_has_no_gradient():
+    x, y = K.placeholder(shape=(2,), dtype=F), K.placeholder(shape=(2,), dtype=F)
+    (a, b), _ = K.scan(lambda a, b: (K.sin(a), a), outputs_info=[x, y], n_steps=3)
+    found = K.gradients(K.sum(a) + K.sum(b), [x, y], disconnected="none")
+    assert found[1] is None and found[0] is not None
+
+
+def test_a_step_without_what_is_asked_for_has_no_gradient():
+    x = K.placeholder(shape=(2,), dtype=F)
+    a, _ = K.scan(lambda a: K.zeros_like(a) + 1.5, outputs_info=[x], n_steps=3)
+    assert K.gradients(K.sum(a), [x], disconnected="none") in (None, [None])

@@ -31,6 +31,7 @@ from ..tensor.shaping import patternbroadcast
 from ..user_ops.perform import Performed, is_opaque, noting
 from .differences import GradientError, numeric_grad
 from .objects import Flow, at_places, numbers, passed
+from .paths import Reach
 from .rops import has_own, tangent
 
 __all__ = ["grad", "Rop", "Lop", "subgraph_grad", "jacobian", "hessian", "verify_grad",  # noqa: F822 (loaded when asked for)
@@ -321,10 +322,11 @@ def _engine_grad(cost, targets, known, fixed, handles):
     if cost is not None and not dtypes.is_inexact(cost.dtype):  # a count, a comparison
         reach = _mentioned(cost, known)
         found = [_undefined_path(t, cost, known, reach) for t in targets]
-        return [
+        found = [
             ops.zeros_like(_float_like(t)) if g is None and t.uid in reach else g
             for g, t in zip(found, targets)
         ]
+        return _past_draws(found, targets, cost, known, fixed)
     live = [t for t in targets if dtypes.is_inexact(t.dtype)]
     if cost is None and not known:
         return [None] * len(targets)
@@ -343,7 +345,7 @@ def _engine_grad(cost, targets, known, fixed, handles):
         else:
             reach = _mentioned(cost, known) if reach is None else reach
             found.append(ops.zeros_like(_float_like(t)) if t.uid in reach else None)
-    return found
+    return _past_draws(found, targets, cost, known, fixed)
 
 
 SMOOTH = {"add", "sub", "mul", "neg", "square", "sum", "mean", "expand", "squeeze", "transpose",
@@ -401,27 +403,25 @@ def _mentioned(cost, known):
     return {n.uid for n in toposort(([] if cost is None else [cost]) + list(known))}
 
 
-BLOCKING = {"stop_gradient", "shape", "argmax", "argmin", "argsort", "eq", "ne", "lt", "le", "gt",
-            "ge", "isnan", "isinf", "perform", "perform_unfolded", "null_gradient",
-            "iota"}  # fmt: skip
-
-
 def _discrete_path(target, cost, known, fixed, reach):
     """Zeros where the cost depends on `target` through rounding to integers only, else None."""
     if target.uid not in reach:
         return None
-    order = toposort(([] if cost is None else [cost]) + list(known))
-    passes, stopped = {target.uid}, {f.uid for f in fixed}
-    for n in order:
-        if (
-            n.uid not in passes
-            and n.op.name not in BLOCKING
-            and n.uid not in stopped
-            and any(i.uid in passes for i in n.inputs)
-        ):
-            passes.add(n.uid)
     ends = ([] if cost is None else [cost]) + list(known)
-    return ops.zeros_like(target) if any(e.uid in passes for e in ends) else None
+    passed = Reach(ends, {target.uid}, stopped={f.uid for f in fixed}).passed
+    return ops.zeros_like(target) if any(e.uid in passed for e in ends) else None
+
+
+def _past_draws(found, targets, cost, known, fixed):
+    """Gradients, undefined where an end depends on the target by a parameter of a draw."""
+    ends = ([] if cost is None else [cost]) + list(known)
+    stopped = {f.uid for f in fixed}
+    for k, t in enumerate(targets if Reach.draws else ()):
+        if dtypes.is_inexact(t.dtype):
+            drawn = Reach(ends, {t.uid}, stopped=stopped).drawn
+            if any(e.uid in drawn for e in ends):
+                found[k] = null(t, "a draw of NumPy's generator has none by its parameters")
+    return found
 
 
 def _undefined_path(target, cost, known, reach):

@@ -20,9 +20,11 @@ from ..base.hooks import register_hook
 from ..base.names import absent_of as _absent_of
 from ..classes.meanings import upcast
 from ..classes.op import Op
+from ..gradient.functions import grad_undefined
+from ..gradient.paths import Reach
 from ..graph import apply as _gof
 from ..graph.apply import Apply
-from ..graph.type import DisconnectedType, Type
+from ..graph.type import Type
 from ..handles.sharedvar import Container, TensorSharedVariable
 from ..handles.variables import as_tensor_variable, wrap
 from .elementwise import maximum
@@ -294,6 +296,7 @@ class RandomFunction(Op):
         return Apply.made(self, [r, size, *args], [state, sample])
 
     def nodes(self, inputs):
+        Reach.draws = True
         attrs = {a: getattr(self, a) for a in self.__props__}
         node = make("theano_random", inputs, attrs)
         return [item(node, 0), item(node, 1)]
@@ -303,7 +306,8 @@ class RandomFunction(Op):
             out.node = node
 
     def grad(self, inputs, outputs):
-        return [DisconnectedType()() for _ in inputs]
+        why = "a draw has no gradient"
+        return [grad_undefined(self, k, x, why) for k, x in enumerate(inputs)]
 
     def __str__(self):
         return f"RandomFunction{{{getattr(self.name, '__name__', self.name)}}}"

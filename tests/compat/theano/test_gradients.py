@@ -410,3 +410,73 @@ def test_what_a_users_gradient_makes_has_its_whole_graph(how):
     assert all(x is v for x in leaves) and leaves
     slope = {"by its input": [2.0, 8.0]}.get(how, [2.0, 4.0])
     np.testing.assert_array_equal(theano.function([v], g)([1, 2]), slope)
+
+
+def test_states_of_a_scan_are_connected_by_the_steps_alone():
+    """x_t of x alone, y_t of y alone, z_t of x: not of z, whose first value no step reads."""
+    first = T.dvectors("abc")
+    rows, _ = theano.scan(
+        lambda x, y, z: (x**2, T.round(y) + y, x + 1), outputs_info=list(first), n_steps=3
+    )
+    links = {0: {0}, 1: {1}, 2: {0}}
+    for k, x in enumerate(rows):
+        for j, start in enumerate(first):
+            if j in links[k]:
+                theano.grad(x.sum(), start)
+                continue
+            with pytest.raises(gradient.DisconnectedInputError):
+                theano.grad(x.sum(), start)
+            zero = theano.grad(x.sum(), start, disconnected_inputs="ignore")
+            np.testing.assert_array_equal(zero.eval({start: [1.0, 2.0]}), [0, 0])
+    g = theano.grad((rows[0] + rows[2]).sum(), first[0])  # x^2 + x^4 + x^8 and 1 + x, x^2, x^4
+    want = 2 * 1.5 + 4 * 1.5**3 + 8 * 1.5**7 + 1 + 2 * 1.5 + 4 * 1.5**3
+    values = {first[0]: [1.5], first[1]: [1.0], first[2]: [1.0]}
+    np.testing.assert_allclose(g.eval(values), [want])
+
+
+def test_zeros_go_through_rounded_states_of_a_scan_that_they_reach():
+    a, b = T.dscalars("ab")
+    rows, _ = theano.scan(lambda x, y: (T.floor(y), T.ceil(y)), outputs_info=[a, b], n_steps=2)
+    assert float(theano.grad(rows[0].sum(), b).eval({b: 1.5})) == 0
+    with pytest.raises(gradient.DisconnectedInputError):
+        theano.grad(rows[1].sum(), a)
+
+
+def test_draws_of_numpys_generator_have_no_gradient_by_their_parameters():
+    p = T.dmatrix("p")
+    r = T.shared_randomstreams.RandomStreams(3)
+    mask = r.binomial(p.shape, p=0.5)
+    np.testing.assert_array_equal(
+        theano.grad((p * mask).sum(), p).eval({p: np.ones((2, 2))}) % 1, np.zeros((2, 2))
+    )
+    draws = (
+        r.normal((2,), avg=p[0, 0]).sum(),
+        r.multinomial(n=1, pvals=p).sum(),
+        (p + r.multinomial(n=1, pvals=p)).sum(),
+        r.uniform((2,), high=T.exp(p[0, 0])).mean() ** 2,
+    )
+    for cost in draws:
+        with pytest.raises(NullTypeGradError, match="draw"):
+            theano.grad(cost, p)
+        kind = theano.grad(cost, p, null_gradients="return").type
+        assert isinstance(kind, NullType)
+    kept = p.sum() * r.normal((2,), avg=p[0, 0]).sum()
+    with pytest.raises(NullTypeGradError):
+        theano.grad(kept, p)
+    fixed = r.normal((), avg=p[0, 0])
+    theano.grad(p.sum() * fixed, p, consider_constant=[fixed])
+
+
+def test_draws_inside_of_scans_have_none_either():
+    x = T.dmatrix("x")
+    r = T.shared_randomstreams.RandomStreams(3)
+
+    def step(k, held):
+        return x + r.multinomial(n=1, pvals=x / x.sum()), held + 1
+
+    (rows, counts), _ = theano.scan(step, T.arange(3), [None, x])
+    with pytest.raises(NullTypeGradError, match="draw"):
+        theano.grad(rows.sum(), x)
+    np.testing.assert_array_equal(
+        theano.grad(counts.sum(), x).eval({x: np.ones((1, 2))}), [[3.0, 3.0]]
+    )
