@@ -125,7 +125,7 @@ NAMES = {
     "modules.sandbox": """
         blocksparse conv fourier minimal multinomial neighbours softsign solve""",
     "tensor.rng_mrg": """
-        A1p134 A1p72 A2p134 A2p72 Apply DotModulo M1 M2 MASK12 MASK13 MASK2 MULT2 NORM Op
+        A1p134 A1p72 A2p134 A2p72 M1 M2 MASK12 MASK13 MASK2 MULT2 NORM
         ParamsType TensorType Variable bool_t cast function get_vector_length
         gradient int_t local_optimizer mrg_next_value mrg_random_make_inplace
         mrg_uniform_base multinomial np_int32_vals opt optdb scal shared tensor""",
@@ -163,9 +163,9 @@ NAMES = {
         structured_add_s_v structured_add_s_v_csr structured_monoid tensor theano""",
     "modules.tensor": """
         AdvancedBooleanIndexingError AdvancedIndexingError
-        BaseAdvancedIncSubtensor BaseAdvancedSubtensor ComplexError Default DisconnectedType
+        BaseAdvancedIncSubtensor BaseAdvancedSubtensor ComplexError DisconnectedType
         IntegerDivisionError LoadFromDisk MPIRecv MPIRecvWait MPISend MPISendWait MakeSlice
-        MethodNotDefined Nonzero ParamsType ShapeError SliceConstant SliceType
+        MethodNotDefined Nonzero ParamsType ShapeError SliceConstant
         SubtensorPrinter adv_index_broadcastable_pattern advanced_boolean_inc_subtensor
         advanced_boolean_set_subtensor advanced_boolean_subtensor advanced_set_subtensor
         alloc_validate_shape as_index_variable as_int_none_variable blas_c blas_headers
@@ -177,11 +177,11 @@ NAMES = {
         make_constant make_slice min_informative_str mpi_cmps mpi_enabled mpi_keys
         mpi_send_wait_cmp mpi_send_wait_key mpi_tag_cmp mpi_tag_key
         numpy_diagonal_return_view numpy_scalar opt_uncanonicalize pprint python_all
-        python_any python_complex recv register_transfer send setdefault slicetype
+        python_any python_complex recv register_transfer send setdefault
         sparse_module_ref transfer""",
     "handles.constants": """
-        Apply DisconnectedType Generic MakeSlice Op SliceConstant SliceType Type
-        as_int_none_variable hashtype make_slice slicetype""",
+        Apply DisconnectedType Generic MakeSlice Op SliceConstant Type
+        as_int_none_variable hashtype make_slice""",
     "modules.tensor.elemwise": """
         Apply COp DimShufflePrinter DisconnectedType MulWithoutZeros NullType Op OpenMPOp
         ParamsType TensorConstant TensorType TensorVariable as_tensor_variable cgen change_flags

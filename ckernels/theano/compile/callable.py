@@ -16,7 +16,7 @@ from ...graph.walk import rebuild
 from ..base.hooks import hook
 from ..classes.scalar import Scalar
 from ..graph.apply import inputs
-from ..handles.sharedvar import SharedVariable
+from ..handles.sharedvar import Cell, SharedVariable
 from ..tensor.raw_random import unpacked
 from .branches import callable_of
 from .pickled import reduced
@@ -71,7 +71,22 @@ class Default:
 
     @property
     def storage(self):
-        return [self.value]
+        """A list of one: the value, which may be set."""
+        return Cell(self)
+
+    def _get(self):
+        return self.value
+
+    def _set(self, value):
+        self.value = value
+
+
+class Output:
+    """The place of an output: what `fn()` without arguments gave last."""
+
+    value = None
+    data = property(lambda self: self.value, doc="The value, under its other name.")
+    storage = property(lambda self: [self.value], doc="A list of one: the value.")
 
 
 class Keywords:
@@ -321,8 +336,10 @@ class Function:
 
     @property
     def fn(self):
-        """The engine's callable; `fn(n_calls=k)` calls it k times, and gives the last results."""
-        return Repeated(self.fast)
+        """The engine's callable; `fn(n_calls=k)` calls it k times, and gives the last results.
+        Without arguments it takes what `input_storage` has, and leaves results in
+        `output_storage`."""
+        return Repeated(self)
 
     vm = fn
 
@@ -351,6 +368,11 @@ class Function:
     def input_storage(self):
         """The places of the values of all inputs."""
         return [self._place(i) for i in self.asked.ins]
+
+    @property
+    def output_storage(self):
+        """The places of the outputs."""
+        return self.__dict__.setdefault("_given", [Output() for _ in self.asked.outs])
 
     @property
     def indices(self):
@@ -425,16 +447,23 @@ class InplaceFunction(Function):
 class Repeated:
     """The engine's callable behind a function, with the count of calls that Theano's takes."""
 
-    def __init__(self, call):
-        self.call = call
+    def __init__(self, function):
+        self.call, self.function = function.fast, function
 
     def __call__(self, *args, n_calls=1, **kwargs):
+        if not args and not kwargs:
+            held = self.function.spec.defaults
+            args = [held[k] for k in range(len(self.function.visible)) if k in held]
         for _ in range(n_calls - 1):
             self.call(*args, **kwargs)
-        return self.call(*args, **kwargs)
+        found = self.call(*args, **kwargs)
+        outs = [found] if self.function.unpack_single else found
+        for place, value in zip(self.function.output_storage, outs):
+            place.value = value
+        return found
 
     def __getattr__(self, name):
-        if name.startswith("__") or name == "call":
+        if name.startswith("__") or name in ("call", "function"):
             raise AttributeError(name)
         return getattr(self.call, name)
 

@@ -23,7 +23,7 @@ from ..graph.fg import lower_again
 from ..graph.type import DisconnectedType, NullType
 from ..handles.sharedvar import Container, SharedVariable, TensorSharedVariable, shared
 from ..handles.variables import Handle, as_tensor_variable
-from ..user_ops.perform import Performed, is_opaque
+from ..user_ops.perform import Performed, is_opaque, may_be_none
 from .branches import callable_of
 from .callable import InplaceFunction, StateFunction, kind_of
 from .closing import Lowered
@@ -171,6 +171,8 @@ def _foreign(variables, inputs):
     for apply in apply_order(found, {id(v) for v in inputs}):
         loose = [v for v in (*apply.inputs, *apply.outputs) if getattr(v, "node", None) is None]
         if loose and (is_opaque(apply) or not all(isinstance(v, Constant) for v in loose)):
+            return True
+        if hasattr(apply.op, "takes_none") and is_opaque(apply):
             return True
     return False
 
@@ -419,13 +421,14 @@ def _states(asked):
     """({variable: hidden shared variable}, visible inputs, replacements, updates)."""
     states, visible, replace = {}, [], dict(asked.givens)
     updates = dict(asked.updates)
+    optional = may_be_none([*asked.outs, *(i.update for i in asked.ins)]) if asked.foreign else ()
     for one in asked.ins:
         if one.update is None and not one.implicit:
             visible.append(one)
             continue
         if one.update is not None and one.value is None:
             _check_made_of(one, asked)
-        hidden = _hidden(one)
+        hidden = _hidden(one, optional)
         states[one.variable] = hidden
         replace[one.variable] = hidden
         if one.update is not None:
@@ -443,8 +446,8 @@ def _check_made_of(one, asked):
             )
 
 
-def _hidden(one):
-    """The shared variable that holds the state of an input."""
+def _hidden(one, optional):
+    """The shared variable that holds the state of an input; of one of `optional` it can be None."""
     value = one.value
     if isinstance(value, TensorSharedVariable):
         return value
@@ -456,7 +459,7 @@ def _hidden(one):
         value = value.value
     if value is None:
         raise UsageError(f"the input {one.variable} has an update and no value to start from")
-    if not isinstance(one.variable, Handle):
+    if not isinstance(one.variable, Handle) or one.variable in optional:
         value = one.variable.type.filter(value)
         if getattr(one.variable, "tensor_parts", None):
             return shared(value, name=one.name)

@@ -16,7 +16,7 @@ from ..graph.apply import Constant, ancestors, apply_order
 from ..graph.walks import mentioned_by, replayed
 from ..handles.sharedvar import SharedVariable
 from ..handles.variables import wrap
-from ..user_ops.perform import is_opaque, way_of
+from ..user_ops.perform import is_opaque, may_be_none, way_of
 from .callable import Function, Keywords
 from .closing import report_unused, rewritten
 
@@ -71,6 +71,7 @@ class ObjectFunction(Function):
         self.updates = dict(zip(updates, written[len(asked.outs) :]))
         self.lowered = SimpleNamespace(written=written, fgraph=fgraph, updates=[])
         self.inputs = [i.variable for i in self.visible]
+        self.optional = may_be_none(written)
         self._check(written, [id(stand_ins.get(v, v)) in named for v in self.inputs], on_unused)
         self._plan(written)
         self.spec = SimpleNamespace(
@@ -127,7 +128,12 @@ class ObjectFunction(Function):
                 changed.update((p, n) for p, n in pairs if isinstance(p, SharedVariable))
             elif is_tensor(target):
                 changed[target] = new
+        outs += [new for target, new in self.kept_here() if is_tensor(new)]
         self.last = self._engine([t for t in outs if is_tensor(t)], changed)
+
+    def kept_here(self):
+        """[(target, new value)] of the updates that the engine does not make."""
+        return [(t, v) for t, v in self.updates.items() if not is_tensor(t) and not parts_of(t)]
 
     def _engine(self, needed, updates=()):
         """(function or None, its arguments, what it gives): tensors that are not known yet."""
@@ -166,12 +172,10 @@ class ObjectFunction(Function):
             act(ins, storage)
             for v, cell in zip(apply.outputs, storage):
                 self._keep(values, v, cell[0])
-        new = {
-            target: self._value(values, v)
-            for target, v in self.updates.items()
-            if not is_tensor(target) and not parts_of(target)
-        }
+        kept = self.kept_here()
+        new = {target: self._value(values, v) for target, v in kept if not is_tensor(v)}
         self._compute(values, *self.last)
+        new.update((target, self._value(values, v)) for target, v in kept if is_tensor(v))
         found = [self._value(values, v) for v in self.outs]
         for target, value in new.items():
             target.container.value = value
@@ -207,6 +211,8 @@ class ObjectFunction(Function):
 
     def _filtered(self, k, value):
         one = self.visible[k]
+        if value is None and one.variable in self.optional:
+            return None
         downcast = one.allow_downcast if one.allow_downcast is not None else self.asked.downcast
         try:
             return _filter(one.variable.type, value, one.strict, downcast)

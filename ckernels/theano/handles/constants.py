@@ -1,4 +1,5 @@
-"""What is known of a variable while the graph is built: single numbers, constants, NoneConst."""
+"""What is known of a variable while the graph is built: single numbers, constants; the types of
+None and of slices."""
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from .variables import Handle, as_tensor_variable
 
 __all__ = ["get_scalar_constant_value", "extract_constant", "EmptyConstantError",
            "NotScalarConstantError", "NoneConst", "none_type_t", "NoneTypeT", "is_constant",
-           "constant_or_value"]  # fmt: skip
+           "constant_or_value", "SliceType", "slicetype"]  # fmt: skip
 
 
 class NoneTypeT(SingletonType):
@@ -30,7 +31,25 @@ class NoneTypeT(SingletonType):
         return hash(type(self))
 
 
-none_type_t = NoneTypeT()
+class SliceType(SingletonType):
+    """Python slices; a variable of it cuts tensors, x[s]: see tensor/slices.py."""
+
+    def filter(self, x, strict=False, allow_downcast=None):
+        if not isinstance(x, slice):
+            raise UsageError(f"Expected a slice, not {type(x).__name__} {x!r}")
+        return x
+
+    def __eq__(self, other):
+        return type(self) is type(other)
+
+    def __hash__(self):
+        return hash(type(self))
+
+    def __str__(self):
+        return "slice"
+
+
+none_type_t, slicetype = NoneTypeT(), SliceType()
 NoneConst = Constant(none_type_t, None, name="NoneConst")
 
 

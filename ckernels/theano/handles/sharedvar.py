@@ -44,7 +44,7 @@ class Container:
     ):
         self.type, self.strict, self.allow_downcast = type, strict, allow_downcast
         self.name, self.readonly, self.provided = name, False, 0
-        self._cell = _Cell(self)
+        self._cell = Cell(self)
         self.store = store
         if store is None:
             self._value = value
@@ -94,7 +94,7 @@ class Container:
         return twin
 
 
-class _Cell(list):
+class Cell(list):
     """A list of one entry that reads and writes a Container."""
 
     def __init__(self, container):

@@ -18,7 +18,7 @@ from ..handles.variables import as_tensor_variable
 __all__ = ["Elemwise", "DimShuffle", "cast", "round", "iround", "fill", "allclose", "isclose",
            "sign", "inverse", "conjugate", "divide", "floor_div", "where", "bitwise_and",
            "bitwise_or", "bitwise_xor", "bitwise_not", "div_proxy", "power", "divmod", "square",
-           "ceil_intdiv", "mod_check", "default", "abs_sqr", *meanings.UNARY,
+           "ceil_intdiv", "mod_check", "abs_sqr", *meanings.UNARY,
            *meanings.SEVERAL]  # fmt: skip
 
 
@@ -323,11 +323,6 @@ def where(cond, *args):
     if not args:
         return as_tensor_variable(cond).nonzero()
     return _op("switch")(cond, *args)
-
-
-def default(x, default):
-    """`x`, which is always there: functions have no missing inputs here."""
-    return x
 
 
 def sign(x):

@@ -15,6 +15,7 @@ from ..base.names import absent_of as _absent_of
 from ..classes.meanings import DISCRETE
 from ..classes.op import KernelOp
 from ..handles.variables import Handle, as_tensor_variable, constant, holds_variables
+from .slices import Cut, Write, cut, is_slice
 
 __all__ = [
     "Subtensor",
@@ -189,6 +190,9 @@ def subtensor(x, key):
         isinstance(k, (slice, type(None))) or k is Ellipsis for k in key
     ):
         key = tuple(key)
+    entries = key if isinstance(key, tuple) else (key,)
+    if any(is_slice(k) for k in entries):
+        return cut(x, entries)
     index = Index(key)
     used = sum(1 if p[0] in ("int", "slice") else 0 for p in index.template)
     rest = iter(index.operands)
@@ -314,6 +318,8 @@ def inc_subtensor(x, y, inplace=False, set_instead_of_inc=False, tolerate_inplac
         kind = KINDS.get(type(apply.op).__name__, IncSubtensor)
         op = kind(apply.op.idx_list, set_instead_of_inc, inplace)
         return op(apply.inputs[0], y, *apply.inputs[1:])
+    if isinstance(apply.op, Cut):
+        return Write(apply.op.template, set_instead_of_inc)(apply.inputs[0], y, *apply.inputs[1:])
     return _through_view(x, apply, y, set_instead_of_inc)
 
 

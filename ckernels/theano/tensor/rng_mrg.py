@@ -10,13 +10,14 @@ import numpy as np
 from ... import ops
 from ...api.draws import sizes_of
 from ...api.randomstreams import RandomStreams, guess_n_streams  # noqa: F401
+from ...base.errors import UsageError
 from ...ops.mrg import STREAM, SUBSTREAM, ahead
 from ..base.config import config
 from ..base.names import absent_of as _absent_of
 from ..classes.meanings import upcast
-from ..classes.op import KernelOp
+from ..classes.op import KernelOp, Op
 from ..gradient.functions import undefined_grad
-from ..graph.apply import Constant
+from ..graph.apply import Apply, Constant
 from ..graph.walks import handle_of
 from ..handles.variables import Handle, as_tensor_variable, holds_variables
 
@@ -241,6 +242,23 @@ def matVecModM(A, s, m):  # noqa: N802, N803 (Theano's name)
     """A s mod m, of integers that may be large."""
     found = np.asarray(A, object).dot(np.asarray(s, object)) % int(m)
     return np.asarray(found, "int64").astype("int32")
+
+
+class DotModulo(Op):
+    """A s mod m and A2 s2 mod m2, one behind the other, of integers that may be large."""
+
+    __props__ = ()
+
+    def make_node(self, A, s, m, A2, s2, m2):  # noqa: N803 (Theano's name)
+        inputs = [as_tensor_variable(x) for x in (A, s, m, A2, s2, m2)]
+        if [x.ndim for x in inputs] != [2, 1, 0] * 2:
+            shown = ", ".join(str(x.type) for x in inputs)
+            raise UsageError(f"DotModulo takes a matrix, a vector and a scalar, twice, not {shown}")
+        return Apply(self, inputs, [inputs[1].type()])
+
+    def perform(self, node, inputs, outputs):
+        found = np.concatenate([matVecModM(*inputs[:3]), matVecModM(*inputs[3:])])
+        outputs[0][0] = found.astype(node.outputs[0].dtype)
 
 
 class mrg_uniform(KernelOp):  # noqa: N801 (Theano's name)

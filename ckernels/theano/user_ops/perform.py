@@ -30,7 +30,7 @@ from ..base.hooks import register_hook
 from ..base.utils import MethodNotDefined
 from ..classes.op import Op, run
 from ..classes.special import null
-from ..graph.apply import Apply
+from ..graph.apply import Apply, apply_order
 from ..graph.type import DisconnectedType, NullType
 from ..graph.walks import handle_of, whole_of
 from ..handles.variables import as_tensor_variable, wrap
@@ -322,16 +322,21 @@ def lower(op, apply):
     nodes = [getattr(x, "node", None) for x in apply.inputs]
     outs = [getattr(x, "node", None) for x in apply.outputs]
     if None in nodes or None in outs or not outs:
-        Performed.objects = True
-        for x in apply.outputs:
-            if getattr(x, "node", None) is not None:
-                x.node = _opaque(x)
+        stand_in(apply)
         return
     Performed.seen = True
     folds = apply.op.do_constant_folding(apply)
     made = make(ROWS[0 if folds else 1], nodes, {"op": Performed(apply)})
     for k, x in enumerate(apply.outputs):
         x.node = made if made.outs is None else item(made, k)
+
+
+def stand_in(apply):
+    """Let the outputs of an Apply stand for what Python makes."""
+    Performed.objects = True
+    for x in apply.outputs:
+        if getattr(x, "node", None) is not None:
+            x.node = _opaque(x)
 
 
 def _opaque(x):
@@ -364,6 +369,12 @@ def is_opaque(apply):
             if node is None or whole_of(node) is x:
                 return True
     return False
+
+
+def may_be_none(variables):
+    """The variables that calls may give None for, among what `variables` are made of."""
+    applies = apply_order([v for v in variables if v is not None])
+    return {a.inputs[k] for a in applies for k in getattr(a.op, "takes_none", ())}
 
 
 def interpret(op, arrays, count):

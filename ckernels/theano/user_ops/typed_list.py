@@ -12,6 +12,7 @@ from ..base.names import absent_of as _absent_of
 from ..classes.op import Op
 from ..graph.apply import Apply, Constant, Variable
 from ..graph.type import Type
+from ..handles.constants import slicetype
 from ..handles.type import TensorType
 from ..handles.variables import as_tensor_variable
 
@@ -151,25 +152,12 @@ class GetItem(_ListOp):
     def make_node(self, x, index):
         _list(x, self)
         if isinstance(index, slice):
-            constant = Constant(_Slices(), index)
+            constant = Constant(slicetype, index)
             return Apply(self, [x, constant], [x.type()])
         return Apply(self, [x, _index(index)], [x.ttype()])
 
     def compute(self, kind, x, index):
         return x[index] if isinstance(index, slice) else x[int(index)]
-
-
-class _Slices(Type):
-    """Python slices of numbers."""
-
-    def filter(self, data, strict=False, allow_downcast=None):
-        return data
-
-    def __eq__(self, other):
-        return type(self) is type(other)
-
-    def __hash__(self):
-        return hash(type(self))
 
 
 class _Changed(_ListOp):

@@ -303,3 +303,23 @@ def test_the_number_of_a_state_is_one_object_until_it_changes():
     assert inc[s] == 10
     inc(1.0)
     assert dec[s] == 11 and held == 15
+
+
+def test_fn_takes_what_the_storages_have():
+    x, y = T.dvector("x"), T.dscalar("y")
+    f = theano.function([x, y], [x * y, x.sum()])
+    f.input_storage[0].storage[0] = np.array([1.0, 2.0])
+    f.input_storage[1].value = 3.0
+    f.fn()
+    np.testing.assert_array_equal(f.output_storage[0].value, [3, 6])
+    assert f.output_storage[1].storage[0] == f.output_storage[1].data == 3
+    f.input_storage[1].storage[0] = 4.0
+    f.fn(n_calls=2)
+    np.testing.assert_array_equal(f.output_storage[0].data, [4, 8])
+    with pytest.raises(TypeError):
+        f.input_storage[0].storage[0] = np.ones((2, 2))
+    g = theano.function([x], x + 1)
+    with pytest.raises(TypeError):
+        g.fn()  # nothing was put there
+    g.fn(np.ones(1))
+    np.testing.assert_array_equal(g.output_storage[0].value, [2])

@@ -415,3 +415,80 @@ def test_inputs_have_theanos_order():
     assert [v for v in inputs([a * c, b + a], blockers=[a]) if v in named] == [b, a, c]
     made = a * c
     assert inputs([made, b + made], blockers=[made]) == [b]
+
+
+@pytest.mark.parametrize("s", [slice(1, 3), slice(None, None, -2), slice(-2, None), slice(5, 9)])
+def test_slices_as_variables_cut_tensors_and_have_gradients(s):
+    x, y, cut = T.dmatrix("x"), T.drow("y"), T.slicetype("s")
+    at = np.random.RandomState(1).uniform(-1, 1, (4, 3))
+    keys = {
+        lambda k: (k,): 2,
+        lambda k: (k, 0): 1,
+        lambda k: (None, 1, k): 2,
+        lambda k: (..., k): 2,
+        lambda k: (k, slice(1, None)): 2,
+        lambda k: (k, k): 2,
+    }
+    for key, ndim in keys.items():
+        part = x[key(cut)]
+        assert part.ndim == ndim and part.dtype == "float64"
+        f = theano.function([x, cut], [part, theano.grad((part**3).sum(), x)])
+        found, slope = f(at, s)
+        np.testing.assert_array_equal(found, at[key(s)])
+        want = np.zeros_like(at)
+        want[key(s)] = 3 * at[key(s)] ** 2
+        np.testing.assert_allclose(slope, want)
+    for put in (T.set_subtensor, T.inc_subtensor):
+        made = put(x[cut], y)
+        f = theano.function([x, y, cut], [made, *theano.grad((made**2).sum(), [x, y])])
+        found, by_x, by_y = f(at, [[1.0, 2.0, 3.0]], s)
+        want = at.copy()
+        want[s] = [1, 2, 3] if put is T.set_subtensor else at[s] + [1, 2, 3]
+        np.testing.assert_allclose(found, want)
+        np.testing.assert_allclose(by_y, (2 * want[s]).sum(0, keepdims=True))
+        slope = 2 * want
+        slope[s] = 0 if put is T.set_subtensor else slope[s]
+        np.testing.assert_allclose(by_x, slope)
+
+
+def test_what_goes_with_slices_and_what_fits_is_said():
+    x, y, cut = T.dmatrix("x"), T.dmatrix("y"), T.slicetype("s")
+    f = theano.function([x, cut], x[cut])
+    with pytest.raises(TypeError, match="Expected a slice, not int 3"):
+        f(np.ones((2, 2)), 3)
+    with pytest.raises(TypeError, match="goes with integers, slices of them"):
+        x[cut, T.lscalar()]
+    f = theano.function([x, y, cut], T.set_subtensor(x[cut], y))
+    with pytest.raises(ValueError, match="does not fit into a part of shape"):
+        f(np.ones((3, 2)), np.ones((1, 2)), slice(0, 2))
+
+
+def test_default_stands_for_none():
+    x, y = T.dvectors("xy")
+    f = theano.function([x, y], [T.default(x, y) * 2, y + 1])
+    for a, want in ([3.0], [6]), (None, [2]):
+        found = f(a, [1.0])
+        np.testing.assert_array_equal(found[0], want)
+        np.testing.assert_array_equal(found[1], [2])
+    with pytest.raises(TypeError, match="got None"):
+        f([1.0], None)  # y + 1 needs it
+    f = theano.function([x, y], T.default(x, y))
+    np.testing.assert_array_equal(f([4.0], None), [4])
+    with pytest.raises(TypeError, match="None for both"):
+        f(None, None)
+    with pytest.raises(TypeError, match="one type"):
+        T.default(x, T.dmatrix())
+    s = theano.shared(2.0)
+    assert T.default(s, 1.0) is s
+    with pytest.raises(theano.gradient.NullTypeGradError):
+        theano.grad(T.default(x, y).sum(), y)
+
+
+def test_a_state_that_may_be_none():
+    x, y = T.dscalars("xy")
+    new = y + T.default(x, 3.8)
+    f = theano.function([y, theano.In(x, update=new, value=12.0)], new)
+    assert f(3) == 15 and f["x"] == 15
+    f["x"] = None
+    assert f["x"] is None
+    np.testing.assert_allclose([f(1), f(2.2), f["x"]], [4.8, 7.0, 7.0])

@@ -556,3 +556,23 @@ def test_labels_below_zero_do_not_count_from_the_end(dtype):
         for wrong in (-1, -4, 4):
             with pytest.raises(IndexError, match="none of the 4 classes"):
                 f(a, np.array([3, 0, wrong], dtype))
+
+
+def test_products_modulo_of_integers_beyond_the_dtype():
+    from ckernels.compat.theano.sandbox import rng_mrg
+
+    kinds = (T.lmatrix, T.ivector, T.iscalar) * 2
+    given = [k() for k in kinds]
+    f = theano.function(given, rng_mrg.DotModulo()(*given))
+    r = np.random.RandomState(2)
+    top = np.iinfo("int32").max
+    values = [r.randint(0, top, (2, 3)), r.randint(0, top, 3), r.randint(2, top)]
+    values += [r.randint(0, top, (1, 3)), r.randint(0, top, 3), 7]
+    typed = [np.asarray(v, x.dtype) for v, x in zip(values, given)]
+    want = []
+    for a, s, m in (values[:3], values[3:]):
+        want += [sum(int(p) * int(q) for p, q in zip(row, s)) % int(m) for row in a]
+    found = f(*typed)
+    assert found.dtype == "int32" and found.tolist() == want
+    with pytest.raises(TypeError, match="a matrix, a vector and a scalar"):
+        rng_mrg.DotModulo()(*reversed(given))

@@ -48,6 +48,7 @@ from ...handles.variables import (
     wrap,
 )
 from ...tensor.creation import *
+from ...tensor.defaults import *
 from ...tensor.elementwise import *
 from ...tensor.elementwise import Cast as _Cast
 from ...tensor.extra_ops import *
