@@ -12,7 +12,7 @@ from ...ops.scan import ScanSignature
 from ..base.names import absent_of as _absent_of
 from ..classes.op import NodeOp
 from ..graph import walks
-from ..graph.apply import Apply
+from ..graph.apply import Apply, ancestors
 from ..handles.variables import wrap
 from ..tensor.indexing import Index, Subtensor
 
@@ -36,10 +36,41 @@ class Scan(NodeOp):
             raise UsageError(f"this scan is the engine's, of a gradient: it has no {name}")
         return self.call
 
+    def _arguments(self):
+        """(rows of sequences, states, other variables) that a step reads."""
+        call = self._of("inputs")
+        read = set(ancestors(call.seen))
+        rows = sum(len(s.taps) for s in call.seqs)
+        states = rows + sum(len(s.taps) for s in call.states if s.taps)
+        given = call.arguments
+        return (
+            [x for x in given[:rows] if x in read],
+            given[rows:states],
+            [x for x in given[states:] if x in read],
+        )
+
     @property
     def inputs(self):
-        """What the step was called with: rows of sequences, states, other variables."""
-        return list(self._of("inputs").arguments)
+        """What the step was called with, and reads: rows of sequences, states, other variables."""
+        return [x for part in self._arguments() for x in part]
+
+    def inner_seqs(self, inputs):
+        """The rows of sequences among `inputs` of a step, in the order of `op.inputs`."""
+        return list(inputs[: self.n_seqs])
+
+    def inner_non_seqs(self, inputs):
+        """What stays the same among `inputs` of a step."""
+        rows, states, _ = self._arguments()
+        return list(inputs[len(rows) + len(states) :])
+
+    def outer_seqs(self, inputs):
+        """The sequences among the inputs of an Apply of this op, or in a list like them."""
+        sig = ScanSignature(self.attrs, getattr(inputs, "inputs", inputs))
+        return [x for pair in sig.seqs for x in pair if x is not None]
+
+    def outer_non_seqs(self, inputs):
+        """What stays the same among the inputs of an Apply, or in a list like them."""
+        return list(ScanSignature(self.attrs, getattr(inputs, "inputs", inputs)).others)
 
     @property
     def outputs(self):
@@ -49,7 +80,7 @@ class Scan(NodeOp):
     @property
     def n_seqs(self):
         """Rows that a step reads: one for each tap of each sequence."""
-        return sum(len(s.taps) for s in self._of("n_seqs").seqs)
+        return len(self._arguments()[0])
 
     @property
     def n_sit_sot(self):

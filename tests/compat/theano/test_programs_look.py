@@ -175,7 +175,7 @@ def test_the_op_of_a_scan_shows_its_step():
     assert want.items() <= op.info.items() and not op.as_while
     assert len(op.inputs) == 3 and len(op.outputs) == 2
     assert n in ancestors(op.outputs)
-    gradient = theano.grad(states[0].sum(), x)
+    gradient = theano.grad(states[0].sum(), n)
     engine = [
         v.owner.op for v in ancestors([gradient]) if isinstance(getattr(v.owner, "op", 0), Scan)
     ]
@@ -183,6 +183,21 @@ def test_the_op_of_a_scan_shows_its_step():
         if op.call is None:
             with pytest.raises(UsageError, match="of a gradient"):
                 op.inputs  # noqa: B018
+
+
+def test_the_op_of_a_scan_sorts_its_inputs():
+    """What no step reads is no input, neither of the step nor of the loop."""
+    x, w, unread = T.dmatrix("x"), T.dmatrix("w"), T.dvector("unread")
+    rows, _ = theano.scan(
+        lambda row, b, _, a: a.dot(row) + b, x, T.dvector("start"), [unread, w], n_steps=3
+    )
+    node = next(v.owner for v in ancestors([rows]) if isinstance(getattr(v.owner, "op", 0), Scan))
+    op = node.op
+    row, state, kept = op.inputs
+    assert op.inner_seqs(op.inputs) == [row] and row.name == "x[t]"
+    assert op.inner_non_seqs(op.inputs) == [kept] and kept.name == "w"
+    assert op.outer_non_seqs(node) == [w] == op.outer_non_seqs(node.inputs)
+    assert op.outer_seqs(node) == [node.inputs[1]] and state.ndim == 1
 
 
 def test_states_of_a_scan_are_cut_from_a_whole_that_begins_with_their_first_values():
