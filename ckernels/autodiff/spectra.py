@@ -126,7 +126,7 @@ def _over_gaps(top, terms, q, values):
     noisy = ops.le(off, ops.mul(terms, constant(NOISE * eps, values.dtype)))
     chosen = ops.logical_and(close, noisy)
     mask = ops.cast(chosen, limit.dtype)
-    limit = make("settled", (limit, mask, ops.expand(values, (values.ndim,))))
+    limit = make("gap_limit", (limit, mask, ops.expand(values, (values.ndim,))))
     return ops.choose(ops.any(close), ops.where(chosen, limit, plain), plain)
 
 
@@ -140,18 +140,18 @@ def _moved_apart(node, values):
         return ops.zeros_like(node)
 
 
-def _grad_settled(node, g):
+def _grad_gap_limit(node, g):
     x, chosen, values = node.inputs
     unknown = ops.where(ops.ne(chosen, 0), ops.mul(g, np.nan), 0)
     return g, None, unbroadcast(unknown, values)
 
 
 Op(
-    "settled",
+    "gap_limit",
     "elementwise",
     lambda attrs, x, chosen, values: (x.dtype, x.shape),
     lambda attrs, x, chosen, values: np.array(x),
-    _grad_settled,
+    _grad_gap_limit,
     "{0}",
     ulp=0,
     doc="x, a limit; its derivative by `values` is not its formula's, but unknown where `chosen`.",

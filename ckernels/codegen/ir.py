@@ -18,7 +18,7 @@ IN_MEMORY = ("load", "index", "fetch")
 FIXED = ("literal", "count")
 ROLES = {"load": "in", "fetch": "in", "index": "index"}  # of the operand of each
 REDUCTIONS = ("sum", "prod", "any", "all", "max", "min", "first")
-OWN = {         # ops that only kernels have: what they mean
+KERNEL_OPS = {         # ops that only kernels have: what they mean
     "convert": "the number in another type of register; nothing is rounded to a storage type",
     "index_of": "(x, best, index): index where x is best or NaN, else the largest of its dtype",
     "random_bits": "(element, seed, stream, call): a draw", "random_uniform": "as random_bits",
@@ -55,8 +55,8 @@ class Value(NamedTuple):
 
     op     load or index (of `operand`), fetch (of `operand`, at the indices `args`), literal
     (attrs: number, a numeral), count (elements of a chunk), a reduction (args[0] is reduced), an
-    elementwise op of the registry, or one of OWN. attrs: (name, value) pairs; a load may say which
-    op `made` what it reads.
+    elementwise op of the registry, or one of KERNEL_OPS. attrs: (name, value) pairs; a load may say
+    which op `made` what it reads.
     vec: varies along the vector loop. level: how many reductions come before it. run: varies along
     the reduced axes. cost: as in Op.
     """
@@ -158,7 +158,7 @@ def known(op):
     row = REGISTRY.get(op)
     return (
         op in IN_MEMORY + FIXED + REDUCTIONS
-        or op in OWN
+        or op in KERNEL_OPS
         or row is not None
         and row.kind == "elementwise"
         and row.c is not None
@@ -174,7 +174,7 @@ def _alike(kernel, v):
     found = [kernel.values[a].dtype for a in v.args]
     if v.op == "where":
         return found[0] == "bool" and found[1] == found[2] == v.dtype
-    return v.op in OWN or len(set(found)) <= 1
+    return v.op in KERNEL_OPS or len(set(found)) <= 1
 
 
 SPEC = (

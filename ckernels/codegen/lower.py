@@ -602,7 +602,7 @@ class Lowering:
         def once(ref):
             return all(s != 0 for s, n in zip(ref.strides, self.group.domain) if n != 1)
 
-        def alike(a, b):
+        def same_walk(a, b):
             return (
                 dtypes.ITEMSIZE[a.dtype] == dtypes.ITEMSIZE[b.dtype]
                 and a.strides == b.strides
@@ -615,7 +615,7 @@ class Lowering:
             for out in self.refs
             if out.role == "out" and once(out)
             for buffer, refs in loads.items()
-            if all(alike(ref, out) for ref in refs)
+            if all(same_walk(ref, out) for ref in refs)
         ]
 
     def element_ns(self, values):

@@ -17,7 +17,7 @@ STALE_AFTER = 3600  # seconds after which a temporary file has no writer any mor
 LOW = 7 / 8  # of the caps: eviction goes this far, so that many writes follow before the next one
 ENTRIES = ("so", "plan")
 BESIDE = re.compile(r"toolchain-[0-9a-f]{32}|failed-[0-9a-f]{16}\.c|claims")
-OWN = (hits.NAME, usage.NAME)  # their sizes are read at each write, since they grow between looks
+RECORDS = (hits.NAME, usage.NAME)  # whose sizes are read at each write: they grow between looks
 
 
 class Directory:
@@ -56,7 +56,7 @@ class Directory:
             mark = usage.begin(self.directory)
             items = self._without_stale(list(scan(self.directory)))
             max_size, max_files = self._room()
-            size, files = _sizes(item for item in items if item[0].name not in OWN)
+            size, files = _sizes(item for item in items if item[0].name not in RECORDS)
             removed = 0
             if size > max_size or files > max_files:
                 for length, count, remove, keys in self._candidates(items):
@@ -76,7 +76,7 @@ class Directory:
         size, files = config["cache.max_size"], config["cache.max_files"]
         more, count = usage.own(self.directory)
         if more > size // 8 or count > files:  # caps smaller than what serves to keep them
-            for name in OWN:
+            for name in RECORDS:
                 process.quietly(os.unlink, os.path.join(self.directory, name))
             return size, files
         return size - more, files - count
@@ -114,7 +114,7 @@ class Directory:
         for item, _ in scan(self.directory):
             key, _, suffix = item.name.partition(".")
             alone = suffix == "json" and KEY.fullmatch(key) and not os.path.exists(self.path(key))
-            if alone or BESIDE.fullmatch(item.name) or item.name in OWN:
+            if alone or BESIDE.fullmatch(item.name) or item.name in RECORDS:
                 process.quietly(os.unlink, item.path)
 
     def sweep(self):

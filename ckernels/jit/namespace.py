@@ -390,7 +390,7 @@ def builtin_names():
 
 
 # objects of this room that a trace can reach
-OWN = (Namespace, Transforms, MathModule, Forbidden, Range, Indexed)
+REACHABLE = (Namespace, Transforms, MathModule, Forbidden, Range, Indexed)
 
 
 def library(module):

@@ -97,7 +97,7 @@ class Objects:
         if hasattr(x, "__next__"):
             raise Untraceable("a loop that can reach an iterator")
         state = getattr(x, "__dict__", None)
-        if isinstance(state, dict) and not isinstance(x, namespace.OWN):
+        if isinstance(state, dict) and not isinstance(x, namespace.REACHABLE):
             self.held.append((state, dict(state)))
             return list(state.values())
         return ()
@@ -334,8 +334,8 @@ class Turns:
             if self.test is not None:
                 condition = self.goes_on()
             after = {n: contents(c) for n, c in self.cells.items()}
-            settled = self.settle(before, after)
-            if settled:
+            complete = self.carries_all(before, after)
+            if complete:
                 few = trace.count - before.count <= most and trace.scans == scans
                 if few and not (level.chosen and trace.inside == [level]):
                     raise TooFewTurns
@@ -346,9 +346,9 @@ class Turns:
             before.undo()
         if not same:
             raise Untraceable("a list or an object that changes")
-        if settled:
+        if complete:
             self.leave()
-        return settled
+        return complete
 
     def goes_on(self):
         """Whether there is a turn after this one: a bool or a node."""
@@ -384,15 +384,15 @@ class Turns:
 
     # ---- after a turn --------------------------------------------------------------------------
 
-    def settle(self, before, after):
+    def carries_all(self, before, after):
         """Whether all that changed is carried, as what it is; else it is carried from now on."""
-        settled = True
+        complete = True
         mine = {id(v) for v in self.own}
         for array in before.written():
             if id(array) in mine:
                 raise Untraceable("an array that gets its name in a turn and is stored into")
             if id(array) not in self.arrays:
-                self.arrays[id(array)], settled = array, False
+                self.arrays[id(array)], complete = array, False
         for name, cell in self.cells.items():
             value, carried = after[name], self.names.get(name)
             if carried is None and value is before.names[name]:
@@ -403,8 +403,8 @@ class Turns:
             if carried is None or found.described != carried.described or not same_kinds(
                 found.kinds, carried.kinds
             ) or (found.first is None) != (carried.first is None):  # fmt: skip
-                self.names[name], settled = found, False
-        return settled
+                self.names[name], complete = found, False
+        return complete
 
     def carried(self, name, cell, value, before):
         """The Name that a name is after a turn."""

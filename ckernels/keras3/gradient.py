@@ -39,7 +39,7 @@ def _slopes(node, g):
     return (None, *wanted)
 
 
-OWN = _first_operand(
+CUSTOM_GRADIENT = _first_operand(
     "own_gradient",
     _slopes,
     "The first operand; the gradient by the others is what attrs['pullback'] returns for it.",
@@ -54,7 +54,7 @@ def with_gradient(inputs, value, pullback):
             "function of its gradient"
         )
     nodes = [node_of(x) for x in inputs]
-    return Symbolic(make(OWN, (value.node, *nodes), {"pullback": pullback}))
+    return Symbolic(make(CUSTOM_GRADIENT, (value.node, *nodes), {"pullback": pullback}))
 
 
 ARGUMENT = _first_operand(
@@ -97,5 +97,5 @@ def with_slopes_of(node, other):
 
 def without_gradients(nodes):
     """The nodes with values in the place of what differs in its gradient: a graph to send away."""
-    ours = (OWN, ARGUMENT, STORED, TWICE)
+    ours = (CUSTOM_GRADIENT, ARGUMENT, STORED, TWICE)
     return rebuild(nodes, step=lambda node: node.inputs[0] if node.op in ours else node)

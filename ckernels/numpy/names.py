@@ -64,7 +64,7 @@ def asnumpy(x):
     return np.asarray(x)
 
 
-OWN = {"asarray": asarray, "asanyarray": asarray, "array": array, "from_dlpack": from_dlpack,
+REPLACED = {"asarray": asarray, "asanyarray": asarray, "array": array, "from_dlpack": from_dlpack,
        "ascontiguousarray": lambda a, dtype=None, **o: asarray(a, dtype, "C"),
        "asfortranarray": lambda a, dtype=None, **o: asarray(a, dtype, "F"),
        "ndarray": Array}  # fmt: skip
@@ -105,7 +105,7 @@ def _called(function, *args, **options):
 
 def named(module, name):
     """What `name` of a module of NumPy's is in the namespace; AttributeError as the module's."""
-    own = OWN.get(name) if module is np else None
+    own = REPLACED.get(name) if module is np else None
     own = own or standard.OF.get(module, {}).get(name)
     if own is not None:
         return own

@@ -88,7 +88,7 @@ COMPLEX = "of complex numbers, which rewrites turn into pairs"
 LATE = "made by rewrites, when gradients have been taken and graphs batched"
 RAGGED = "data decides its size, or it is one: a batch of them would be ragged"
 STATES = "each stream has a state of its own; a batch of draws is one larger draw"
-OWN = "the user says what it does, and nothing more"
+OF_USERS = "the user says what it does, and nothing more"
 SPECIAL = "a special function that is evaluated in NumPy, in float64"
 GONE = "rewrites take it away before graphs are planned, or data decides its shape"
 LAPACK = "LAPACK inside NumPy computes it"
@@ -118,7 +118,7 @@ WITHOUT = {
         **dict.fromkeys(("ctc", "ctc_collapse", "ctc_beam"), "it is over a batch already"),
         **dict.fromkeys(("searchsorted", "ravel_multi_index", "unravel_index"),
                         "integers by tables: rows would need tables of their own"),
-        **dict.fromkeys(("py_op", "c_op"), OWN), "lstsq": "LAPACK takes one system at a time",
+        **dict.fromkeys(("py_op", "c_op"), OF_USERS), "lstsq": "LAPACK takes one system at a time",
         **dict.fromkeys(("ifelse", "either", "fitted_mask", "first_equal", "attention",
                          "attention_grad", "attention_values_grad", "real_part", "imag_part",
                          "complex_of"), LATE)},
@@ -129,7 +129,7 @@ WITHOUT = {
         **dict.fromkeys(("rfft", "irfft", "fft", "rfft_half", "irfft_half"),
                         "a library transforms"),
         **dict.fromkeys(("ravel_multi_index", "unravel_index"), "NumPy counts"),
-        "py_op": OWN, "either": "NumPy copies the side whose size is found at run time",
+        "py_op": OF_USERS, "either": "NumPy copies the side whose size is found at run time",
         **dict.fromkeys(("print", "check"), "its effect is Python's"),
         **dict.fromkeys(("shape", "item", "choose", "checkpoint", "scan_steps", "dynamic_slice",
                          "dynamic_write", "arange", "nonzero", "mask_indices", "repeat_index"),

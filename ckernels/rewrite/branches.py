@@ -39,8 +39,8 @@ def with_plain_choices(roots, order):
     changed = {}
     for n in order:
         if n.op.name == "choose" and n.attrs.get("varied"):
-            alike = None not in (*n.inputs[1].shape, *n.inputs[2].shape, *n.shape)
-            changed[n] = "choose" if alike else "either"
+            static = None not in (*n.inputs[1].shape, *n.inputs[2].shape, *n.shape)
+            changed[n] = "choose" if static else "either"
     if not changed:
         return roots
 

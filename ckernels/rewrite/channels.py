@@ -33,8 +33,8 @@ def shared(nodes):
     if not nodes or nodes[0].op.name != "transpose":
         return None
     perm = nodes[0].attrs["perm"]
-    alike = all(n.op is nodes[0].op and n.attrs["perm"] == perm for n in nodes)
-    return perm if alike and is_image(perm) else None
+    same = all(n.op is nodes[0].op and n.attrs["perm"] == perm for n in nodes)
+    return perm if same and is_image(perm) else None
 
 
 def ones_move(x, perm, node):

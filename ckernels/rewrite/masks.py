@@ -66,7 +66,7 @@ class Mask:
                     return None
                 whole[node] = tensor
                 self.fits(tensor)
-            elif node.ndim == rest + 1 and alike(node):
+            elif node.ndim == rest + 1 and is_pointwise(node):
                 inner.add(node.uid)
                 stack.extend(node.inputs)
             elif None in node.shape:
@@ -86,7 +86,7 @@ class Mask:
         return new if self.fitted and (same or not rest) else None
 
 
-def alike(node):
+def is_pointwise(node):
     """Whether each element of `node` is computed from those at its place in the operands."""
     if node.op.name in FITTING:
         x, like = node.inputs
@@ -180,6 +180,6 @@ def part_of(y):
         indices = gathered(node)
         if indices:
             return Mask.of(indices)
-        if alike(node):
+        if is_pointwise(node):
             stack.extend(node.inputs)
     return None

@@ -78,7 +78,7 @@ def with_part(op, x, axis, first, end, value):
 
 
 @family.rule("set_slice", "inc_slice")
-def neighbours_stored(node):
+def adjacent_stores(node):
     """Neighbouring parts stored one after another are one store of a concatenation, and none where
     they are all of the tensor.
 

@@ -182,13 +182,13 @@ class _Fuser:
             kept = (a for a in range(x.ndim) if a not in axes)
             return self.found(group, node, tuple(map(place.get, kept)))
         amap = (None,) * node.ndim
-        alike = self.chunks.setdefault((x.uid, axes), [])
-        for other, group in alike:
+        groups = self.chunks.setdefault((x.uid, axes), [])
+        for other, group in groups:
             if other.shape == node.shape:
                 return self.add(node, group, amap)
         group = Group(x.shape, [a for a in axes if x.shape[a] != 1])
         group.partial = True
-        alike.append((node, group))
+        groups.append((node, group))
         return self.found(group, node, amap)
 
     def found(self, group, node, amap):

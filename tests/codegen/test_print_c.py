@@ -34,7 +34,7 @@ def leaf(ndim, dtype):
 
 
 def operand_count(op):
-    return {"where": 3, "clip": 3, "settled": 3}.get(op.name) or max(
+    return {"where": 3, "clip": 3, "gap_limit": 3}.get(op.name) or max(
         (k + 1 for k in range(3) if f"{{{k}}}" in c_of(op, op_dtype(op))), default=0
     )
 

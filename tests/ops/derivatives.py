@@ -574,7 +574,7 @@ def full_factors(rng):
     return Case(build, [x])
 
 
-@case("eigh", "svd", "settled")
+@case("eigh", "svd", "gap_limit")
 def equal_values(rng):
     """Functions of a matrix through its equal eigenvalues, or equal singular values."""
     q = np.linalg.qr(rng.normal(size=(3, 3)))[0]

@@ -1,9 +1,10 @@
 /* winograd.h: windows of 3 x 3 by squares of 2 x 2 results, for one type and one instruction set;
    winograd.c includes it for each.
 
-   Set before: what each.h sets. Winograd's F(2 x 2, 3 x 3): a square's 4 x 4 pixels d and the
-   kernel g are turned into 4 x 4 numbers for each channel, V = B' d B and U = G g G'; sums over
-   channels of products of the two, place by place, are M; the square is A' M A. In one dimension
+   Set before: what each.h sets. Winograd's F(2 x 2, 3 x 3), whose tiles are these squares: a
+   square's 4 x 4 pixels d and the kernel g are turned into 4 x 4 numbers for each channel,
+   V = B' d B and U = G g G'; sums over channels of products of the two, place by place, are M; the
+   square is A' M A. In one dimension
 
        V = (d0 - d2, d1 + d2, d2 - d1, d1 - d3)
        U = (g0, (g0 + g1 + g2) / 2, (g0 - g1 + g2) / 2, g2)

@@ -138,7 +138,7 @@ EXAMPLES = {
         E(lambda x: _part(x, 0, 2) + _part(x, 2, 5), 3, 5),
         E(lambda x: _part(x, 3, 5) + _part(x, 0, 2), 3, 5),
     ],
-    "neighbours_stored": [
+    "adjacent_stores": [
         E(lambda x: _stored("set_slice", x, (2, 3), (0, 2)), 3, 5),
         E(lambda x: _stored("set_slice", x, (0, 2), (2, 4), (4, 5)), 3, 5),
         E(lambda x: _stored("inc_slice", x, (0, 1), (3, 4), (1, 3)), 3, 5),
@@ -195,7 +195,7 @@ NEAR = {
         lambda x: _part(to(x, 3, 7), 0, 3) + ops.exp(to(x, 3, 7)),
         lambda x: _part(to(x, 3, 7), 0, 2) - _part(to(x, 3, 7), 2, 7),
         lambda x: _part(to(x, 3, 7), 0, 2) + ops.set_slice(to(x, 3, 7), 0.0, [WHOLE, (2, 7, 1)])]),
-    "neighbours_stored": (F, [
+    "adjacent_stores": (F, [
         lambda x: _stored("set_slice", to(x, 3, 7), (0, 2), (1, 3)),
         lambda x: _stored("inc_slice", to(x, 3, 7), (0, 2), (3, 5)),
         lambda x: _stored("inc_slice", to(x, 3, 7), (0, 3, 2), (3, 5)),
