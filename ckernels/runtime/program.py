@@ -333,10 +333,9 @@ class Program:
 
     def drafts(self, arrays, least):
         """Drafts for a class of shapes, and for these alone, where data decides a shape."""
-        sizes = ShapeClass(current_line)
-        yield self.draft(sizes, *leaves_of(self, arrays, sizes, least), exact=True)
-        sizes = ShapeClass()
-        yield self.draft(sizes, *leaves_of(self, arrays, sizes, least, particular=True))
+        for sizes, particular in ((ShapeClass(current_line), False), (ShapeClass(), True)):
+            shapes, strides, loose = leaves_of(self, arrays, sizes, least, particular)
+            yield self.draft(sizes, shapes, strides, not particular, loose)
 
     def new(self, arrays, kind, symbols):
         """(Template, arguments) for a class of shapes met for the first time by anybody."""
@@ -462,7 +461,8 @@ def show_assumption(text, line, taken):
 
 def outline(array):
     """How an array lies, without its memory."""
-    flags = SimpleNamespace(c_contiguous=array.flags.c_contiguous)
+    given = array.flags
+    flags = SimpleNamespace(c_contiguous=given.c_contiguous, aligned=given.aligned)
     return SimpleNamespace(
         shape=array.shape, strides=array.strides, itemsize=array.itemsize, flags=flags
     )
