@@ -318,7 +318,9 @@ class Lowering:
         wide = [(a, s) for a, s in zip(axes, steps) if x.shape[a] != 1]
         for axis, (_, step) in zip(self.group.reduced, wide):
             strides[axis] = step
-        kind = "int32" if product(x.shape[a] for a in axes) < 2**31 else "int64"
+        turned = any(is_backwards(r, a) for r in self.refs for a in self.group.reduced)
+        narrow = not turned or dtypes.ITEMSIZE[x.dtype] < 8  # as wide as what run_forwards leaves
+        kind = "int32" if narrow and product(x.shape[a] for a in axes) < 2**31 else "int64"
         index = self.index(tuple(strides), kind)
         first = self.value(
             "index_of", kind, (arg, best, index), (("float", dtypes.is_float(x.dtype)),), cost=2

@@ -283,8 +283,8 @@ def places(kernel):
 
 
 class Accumulator(NamedTuple):
-    """What a reduction runs in: a dtype ("flag": an int that is 0 or 1), and whether a maximum or
-    minimum keeps apart that it met NaN."""
+    """What a reduction runs in: a dtype, or "flag" for a C int, and whether a maximum or minimum
+    keeps apart that it met NaN."""
 
     dtype: str
     nan: bool
@@ -295,26 +295,41 @@ def accumulators(kernel):
 
     Floats are summed in double (error independent of the length). Sums and products of ints run
     unsigned, where overflow is defined and wraps as NumPy's does. A maximum that is found together
-    with its place down a strip of columns sees NaN there.
+    with its place down a strip of columns sees NaN there. Truth values are as wide as what they are
+    of, for vectors of two widths are taken apart and put together: any of 262,144 bytes takes 3 us
+    so, 11 by way of ints; down a strip they are bytes.
     """
     together = places(kernel) if kernel.form in COLUMNS else {}
     return {
         i: Accumulator(
-            _runs_in(v), v.op in ("max", "min") and dtypes.is_float(v.dtype) and i not in together
+            _runs_in(kernel, i, v),
+            v.op in ("max", "min") and dtypes.is_float(v.dtype) and i not in together,
         )
         for i, v in enumerate(kernel.values)
         if v.reduces
     }
 
 
-def _runs_in(v):
+def _runs_in(kernel, i, v):
     if v.op in ("any", "all"):
-        return "flag"
+        return "uint8" if kernel.form in COLUMNS else flag_of(_widest(kernel, i))
     if v.op in ("sum", "prod"):
         if dtypes.is_float(v.dtype):
             return "float64"
         return "u" + v.dtype if v.dtype in dtypes.SIGNED else v.dtype
     return "uint8" if v.dtype == "bool" else dtypes.computed(v.dtype)
+
+
+def flag_of(size):
+    """The accumulator of a flag beside values of so many bytes."""
+    return {1: "uint8", 8: "int64"}.get(size, "flag")
+
+
+def _widest(kernel, i):
+    """Bytes of the widest of the values that vary with what reduction i takes."""
+    roots = kernel.values[i].args
+    found = [kernel.values[k].dtype for k in [*roots, *needed(kernel, roots)]]
+    return max(dtypes.ITEMSIZE[dtypes.computed(dtype)] for dtype in found)
 
 
 def needed(kernel, roots, stop=()):

@@ -213,6 +213,16 @@ class Printer:
             self.let(**{end_name: f"{name} + {size} < {end} ? {name} + {size} : {end}"})
             yield
 
+    @contextmanager
+    def blocks_after_one(self, name, end_name, begin, end, first, size):
+        """The same with a first block of another size."""
+        with self.block(
+            f"for (int64_t {name} = {begin}, {end_name}; {name} < {end}; {name} = {end_name})"
+        ):
+            self.put(f"{end_name} = {name} + ({name} == {begin} ? {first} : {size});")
+            self.put(f"if ({end_name} > {end}) {end_name} = {end};")
+            yield
+
     def whole_blocks(self, name, end, size):
         """A loop that goes on from the present value of `name`, while a block of `size` fits before
         the end."""
@@ -383,7 +393,13 @@ class Printer:
         kind = accumulator_type(self.accumulators[i].dtype)
         self.put(f"{kind} {name or f'a_{i}'} = {start_of(v.op, v.dtype)};")
 
-    def flag(self, name):
+    def flag(self, name, i):
+        """A flag beside the accumulator of reduction i."""
+        kind = passes.flag_of(dtypes.ITEMSIZE[self.accumulators[i].dtype])
+        self.put(f"{accumulator_type(kind)} {name} = 0;")
+
+    def raised(self, name):
+        """A flag of its own."""
         self.put(f"int {name} = 0;")
 
     def partial_sum(self, name):

@@ -34,7 +34,8 @@ def found(request):
 
 def check(found, a):
     dtype, function = found
-    a = a.astype(dtype)
+    turned = a.strides[-1] < 0
+    a = a[:, ::-1].astype(dtype)[:, ::-1] if turned else a.astype(dtype)
     for got, want in zip(function(a), places(a)):
         np.testing.assert_array_equal(got, want)
 
@@ -44,6 +45,8 @@ def test_places_are_numpys(found, shape):
     check(found, RNG.integers(0, 9, shape))  # many ties
     check(found, 50 * RNG.normal(size=shape))
     check(found, np.zeros(shape))
+    check(found, RNG.integers(0, 9, shape)[:, ::-1])
+    check(found, np.repeat(RNG.normal(size=shape), 2, 1)[::-1, ::-2])
     if found[0] in ("int8", "int64", "uint8"):
         check(found, np.full(shape, np.iinfo(found[0]).min))
         check(found, np.full(shape, np.iinfo(found[0]).max))
@@ -61,6 +64,7 @@ def test_nan_is_found_first(found, shape):
     for share in (0.002, 0.2, 1):
         a[RNG.random(shape) < share] = np.nan
         check(found, a)
+        check(found, a[:, ::-1])
 
 
 def test_zeros_of_both_signs_are_equal(found):

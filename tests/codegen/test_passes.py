@@ -420,7 +420,7 @@ def test_what_reductions_run_in():
     assert reduction("max", "int64")[0] == ("int64", False)
     assert reduction("max", "float16")[0] == ("float32", True)
     assert reduction("min", "bool")[0] == ("uint8", False)
-    assert reduction("any", "bool")[0] == ("flag", False)
+    assert reduction("any", "bool")[0] == ("uint8", False)
 
 
 @pytest.mark.parametrize(

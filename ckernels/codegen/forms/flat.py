@@ -104,7 +104,7 @@ class Flat(Nest):
         """Blocks in which no sine, cosine or tangent is of a large number, and others."""
         c, asked = self.c, passes.asked_ahead(self.k)
         with c.blocks("g", "h", loop.begin, loop.end, ASKED):
-            c.flag("large")
+            c.raised("large")
             with c.vector_flag("i", "g", "h", "large"):
                 for i in passes.varying(self.k, asked):
                     self.define(i, loop.read, "i")

@@ -7,7 +7,8 @@ from .. import passes
 from .loops import Loop, LoopChange
 
 SOUGHT = 16 * LANES  # elements of a block in which a maximum is sought, of bytes four times
-KNOWN = 1024  # elements after which truth values of a row are asked whether more can matter
+KNOWN = 1024  # elements after which truth values of a row are asked whether more can matter,
+AT_ONCE = 16  # and the first time
 BLOCK = 512  # floats summed in float before they join the double
 AHEAD = 2  # operands prefetched at a time
 REST = LANES  # elements of the vector that ends with the row
@@ -40,7 +41,7 @@ def seek_block(rows, loop, rest):
     with c.blocks("b", "e", "0", "n", f"part_{i}"):
         c.accumulator(i, f"p_{i}")
         if c.accumulators[i].nan:
-            c.flag(f"q_{i}")
+            c.flag(f"q_{i}", i)
         rows.print_plainly(loop.over("b", "e", taken=((i, f"p_{i}", f"q_{i}"),)))
         c.better_block(i)
 
@@ -67,18 +68,24 @@ def run_by_run(rows, loop, rest):
     with rows.c.loop("q", loop.begin, loop.end):
         rows.shift(rows.unravel("q", rows.run_sizes(), "q_"), "b")
         rest(loop.over("0", "n", read="b", written="b"))
+        if asks(rows, loop):
+            rows.c.stop_when_known(loop.reductions)
+
+
+def asks(rows, loop):
+    """Whether a loop only asks for any or all of what it meets."""
+    reductions, stores = rows.loops[loop.level]
+    asked = all(rows.k.values[i].op in ("any", "all") for i in reductions)
+    return bool(reductions) and asked and not stores
 
 
 def settles(rows, loop):
-    """Whether a loop only asks for any or all of a row, so that it may stop at the first that
-    decides."""
-    reductions, stores = rows.loops[loop.level]
-    asked = all(rows.k.values[i].op in ("any", "all") for i in reductions)
-    return bool(reductions) and asked and not (stores or rows.k.runs or ahead(rows, loop))
+    """The same where a row is long enough to stop at the first block that decides."""
+    return asks(rows, loop) and not ahead(rows, loop)
 
 
 def until_known(rows, loop, rest):
-    with rows.c.blocks("b", "e", loop.begin, loop.end, KNOWN):
+    with rows.c.blocks_after_one("b", "e", loop.begin, loop.end, AT_ONCE, KNOWN):
         rest(loop.over("b", "e"))
         rows.c.stop_when_known(loop.reductions)
 

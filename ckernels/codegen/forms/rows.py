@@ -105,7 +105,7 @@ class Rows(Nest):
         for i in reductions:
             self.c.accumulator(i)
             if self.c.accumulators[i].nan:
-                self.c.flag(f"bad_{i}")
+                self.c.flag(f"bad_{i}", i)
         taken = tuple((i, f"a_{i}", f"bad_{i}") for i in reductions)
         end = (last or " * ".join(self.run_sizes())) if self.k.runs else "n"
         self.print_loop(Loop(level, taken, tuple(stores), first, end))

@@ -52,9 +52,9 @@ CASES = {
         [(lambda x: ops.sum(x, (1, 2)), BLOCK)],  # axes that lie as one
     ),
     "until known": (
-        [(lambda x: ops.any(x, 1), LONG > 3), (lambda x: ops.all(x, 1), FLOATS)],
+        [(lambda x: ops.any(x, 1), LONG > 3), (lambda x: ops.all(x, 1), FLOATS),
+         (lambda x: ops.any(x, (0, 2)), TRUE_BLOCK)],  # run by run, each of which may be the last
         [(lambda x: [ops.any(x, 1), ops.sum(x, 1)], FLOATS),  # a sum needs all
-         (lambda x: ops.any(x, (0, 2)), TRUE_BLOCK),  # run by run
          (lambda x: ops.max(ops.cast(x, "uint8"), 1), TRUE)],
     ),
     "blocks": (

@@ -1,10 +1,12 @@
 """Row programs: what the second loop over a row asks for, and that it computes the same."""
 
+import re
+
 import numpy as np
 import pytest
 
 from ckernels import ops
-from ckernels.codegen.forms.row_loops import KNOWN
+from ckernels.codegen.forms.row_loops import AT_ONCE, KNOWN
 from ckernels.ops.reference import evaluate
 from ckernels.runtime.function import make_function
 
@@ -225,12 +227,32 @@ def truth(build, x):
 @pytest.mark.parametrize("length", [1, KNOWN - 1, KNOWN, KNOWN + 1, 2 * KNOWN, 40_000])
 def test_truth_values_stop_at_what_decides_wherever_it_lies(dtype, length):
     places = {0, length // 2, length - 1, min(KNOWN, length - 1), min(KNOWN, length) - 1}
+    places |= {min(AT_ONCE, length) - 1, min(AT_ONCE, length - 1)}
     for at in sorted(places):
         x = np.zeros((3, length), dtype)
         x[1, at] = 1
-        for rows in (x, x == 0, x[:, ::-1], x[1]):
+        for rows in (x, x == 0, x[:, ::-1], x[1], np.repeat(x, 2, 1)[:, ::2]):
             text = truth(lambda s: [ops.any(s, s.ndim - 1), ops.all(s, s.ndim - 1)], rows)
             assert "break;" in text or length == 1  # which no loop goes over
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "float64"])
+def test_truth_values_of_runs_stop_at_the_run_that_decides(dtype):
+    for at in (0, 1, 17, 299, 300, 40 * 300 - 1):
+        x = np.zeros(40 * 300, dtype)
+        x[at] = 1
+        x = np.repeat(x.reshape(40, 300), 2, 1)[:, ::2]
+        assert "break;" in truth(lambda s: [ops.any(s), ops.all(ops.eq(s, 0))], x)
+        block = np.stack([x, np.zeros_like(x)], 1)  # reduced around the middle
+        truth(lambda s: [ops.any(s, (0, 2)), ops.all(ops.eq(s, 0), (0, 2))], block)
+
+
+def test_truth_values_are_as_wide_as_what_they_are_of():
+    for dtype, kind in (("uint8", "uint8_t"), ("float32", "int"), ("float64", "int64_t")):
+        text = truth(lambda s: [ops.any(s, 1)], np.zeros((3, 70), dtype))
+        assert re.search(rf" {kind} a_\d+ = 0;", text), dtype
+        text = truth(lambda s: [ops.max(s[:, ::-1], 1)], np.zeros((3, 70), dtype))
+        assert (f" {kind} bad_" in text) == dtype.startswith("float")
 
 
 def test_nan_is_true_and_no_element_decides_nothing():
