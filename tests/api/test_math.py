@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
+from ckernels.base import dtypes
 
 RNG = np.random.RandomState(0)
 SHAPES = [(), (3,), (2, 5), (0, 3), (2, 1, 4)]
@@ -197,3 +198,34 @@ def test_what_is_no_tensor(bad):
         with pytest.raises((TypeError, ValueError)) as caught:
             build(bad)
         assert len(str(caught.value)) > 15 and str(caught.value).count("\n") < 15
+
+
+EXACT_PRODUCTS = [
+    ((3, 4), (4, 5)), ((40, 70), (70, 33)), ((1, 65), (65, 65)), ((65, 65), (65, 1)),
+    ((1, 9), (9, 1)), ((4, 1), (1, 5)), ((0, 4), (4, 5)), ((3, 0), (0, 5)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("a, b", EXACT_PRODUCTS)
+@pytest.mark.parametrize("dtype", dtypes.INTEGERS + ("complex64", "complex128"))
+def test_products_that_are_loops(a, b, dtype):
+    """Integers wrap around as NumPy's do; with operands that lie turned and backwards."""
+    rng = np.random.default_rng(7)
+
+    def numbers(shape):
+        if dtypes.is_complex(dtype):
+            return (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
+        info = np.iinfo(dtype)
+        return rng.integers(info.min, info.max, shape, dtype, endpoint=True)
+
+    x, y = K.placeholder(ndim=2, dtype=dtype), K.placeholder(ndim=2, dtype=dtype)
+    f = K.function([x, y], K.dot(x, y))
+    one, other = numbers(a), numbers(b)
+    for p, q in ((one, other), (one.T.copy().T, other[::-1]), (one[:, ::-1], other.T.copy().T)):
+        with np.errstate(over="ignore"):
+            got, want = f(p, q), p @ q
+        assert got.dtype == want.dtype
+        if dtypes.is_complex(dtype):
+            np.testing.assert_allclose(got, want, rtol=0, atol=60 * np.finfo(dtype).eps * len(q))
+        else:
+            np.testing.assert_array_equal(got, want)

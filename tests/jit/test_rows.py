@@ -111,7 +111,7 @@ def orders_of_samples(x):
     (transformed, [A]), (transformed, [A.T]), (binned, [A]),
     (in_turn, [A, A > 0, np.arange(7.0)]), (in_turn, [A.T, A.T > 9, np.arange(3.0)]),
     (joined, [V]), (lists, [V]), (numbered, [A, A.T]), (capon, [A + 1j * A[::-1]]),
-    (capon, [(A - 2j * A[:, ::-1]).astype("complex64")[:9]]), (without_nan, [A]),
+    (capon, [np.rint(A - 2j * A[:, ::-1]).astype("complex64")[:9]]), (without_nan, [A]),
     (drawdown, [A]), (stores, [A, PLACES, RNG.normal(size=40)]), (pieces, [A, np.array([1, 4, 9])]),
     (orders, [TIES]), (orders, [TIES.astype("int8")]), (around, [A]), (around, [A.T]),
 ], ids=lambda x: getattr(x, "__name__", ""))  # fmt: skip

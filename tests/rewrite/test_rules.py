@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from ckernels import ops
+from ckernels.base import dtypes
 from ckernels.graph.node import constant
 from ckernels.graph.walk import toposort
 from ckernels.ops.reference import evaluate
@@ -30,9 +31,9 @@ def inputs_for(shape, dtype, exact):
     size = int(np.prod(shape))
     if dtype == "bool":
         return np.arange(size).reshape(shape) % 2 == 0
-    if dtype in ("int8", "int32"):
+    if dtype in dtypes.SIGNED:
         return np.resize(np.array([0, 1, -1, 7, -8, 100, np.iinfo(dtype).min], dtype), shape)
-    if dtype in ("uint8", "uint64"):
+    if dtype in dtypes.UNSIGNED:
         return np.resize(np.array([0, 1, 7, 200, np.iinfo(dtype).max], dtype), shape)
     if dtype in ("complex64", "complex128"):
         return np.resize(np.array([0, 1, -1j, 2 - 3j, 0.5j], dtype), shape)

@@ -142,6 +142,15 @@ EXAMPLES = {
         C(lambda x: ops.matmul(constant(dense(1, 3)), x), 3, 5),
         C(lambda x: ops.matmul(x, constant(dense(2, 3, 1))), 2, 4, 3),
     ],
+    "sums_of_products": [
+        E(lambda x: ops.matmul(x, x[:, :2]), 4, 4, dtype="int8"),
+        E(lambda x: ops.matmul(x, ops.transpose(x)), 4, 3, dtype="uint64"),
+        E(lambda x: ops.matmul(x, x[0, :, :1]), 2, 3, 3, dtype="int32"),
+        E(lambda x: ops.matmul(x[:1], x), 4, 4, dtype="int64"),
+        E(lambda x: ops.matmul(x[:, :0], x[:0]), 4, 4, dtype="uint8"),
+        C(lambda x: ops.matmul(x, x), 2, 3, 3, dtype="complex128"),
+        C(lambda x: ops.matmul(x[:1], x), 4, 4, dtype="complex64"),
+    ],
     "inner_product": [
         C(lambda x: ops.matmul(x, constant(dense(5, 1))), 1, 5),
         C(lambda x: ops.matmul(x, constant(dense(0, 1))), 1, 0),
@@ -177,6 +186,10 @@ NEAR = {
         lambda x: ops.matmul(to(x, 5, 7), constant(dense(7, 1))),
         lambda x: ops.matmul(constant(dense(7, 3)), as_shape(x[:6], 3, 2)),
         lambda x: ops.matmul(ops.exp(as_shape(x[:6], 2, 3)), constant(dense(3, 1)))]),
+    "sums_of_products": ("complex128", [
+        lambda x: ops.matmul(to(x, 80, 7), ops.broadcast_to(x[:1], (7, 80))),
+        lambda x: ops.matmul(to(x, 700, 7), as_shape(x, 7, 1)),
+        lambda x: ops.matmul(as_shape(x, 1, 7), to(as_shape(x, 7, 1), 7, 700))]),
     "outer_product": (F, [lambda x: ops.matmul(to(x, 2, 7), constant(dense(7, 2)))]),
     "inner_product": (F, [lambda x: ops.matmul(as_shape(x, 1, 7), constant(dense(7, 2)))]),
     "scale_outside": (F, [
