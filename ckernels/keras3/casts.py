@@ -15,6 +15,7 @@ from keras.src.backend.common import standardize_dtype as keras_name
 
 from .. import ops
 from ..base.dtypes import is_float, kind
+from ..base.native import runtime
 from ..graph.node import constant
 
 _NAMES = {  # {a dtype of NumPy in the machine's byte order, or its name: Keras's name}
@@ -46,6 +47,12 @@ def result_type(*dtypes):
     return _promoted(config.floatx(), dtypes)
 
 
+# Arrays of these dtypes are tensors as they are, whatever the settings say.
+KEPT = frozenset(
+    d for d, name in _NAMES.items() if d.kind in "biuf" and result_type(d) == name != "int64"
+)
+
+
 def cast_node(node, dtype):
     """A node in another dtype."""
     if node.dtype == dtype:
@@ -66,15 +73,33 @@ def cast_array(x, dtype):
     before = _NAMES.get(x.dtype)
     if before == dtype or (before is None and x.dtype == dtype):
         return x
-    before = before or x.dtype.name
-    with np.errstate(invalid="ignore", over="ignore"):
-        if not _drops_a_fraction(before, dtype):
-            return x.astype(dtype)
-        x = x.astype(_wide(before), copy=False)
-        low, high = _ends(x.dtype.name, dtype)
-        if x.size and low <= np.min(x) and np.max(x) <= high:  # none is NaN
-            return x.astype(dtype)
-        found = np.clip(np.where(np.isnan(x), x.dtype.type(0), x), low, high).astype(dtype)
+    number = _number(x.dtype, dtype)
+    if number is None:
+        return x.astype(dtype) if x.dtype.kind in "iub" else _as_float(x, dtype)
+    if x.itemsize < 4 or x.dtype.kind != "f":  # halves, and floats that are not NumPy's
+        x = x.astype(_wide(before or x.dtype.name))
+    if runtime is None or x.__class__ is not np.ndarray:
+        return _saturated(x, dtype)
+    return runtime.saturated(x, number)
+
+
+@functools.lru_cache(1024)
+def _number(source, dtype):
+    """NumPy's number of an integer dtype that takes floats, None for other pairs."""
+    drops = _drops_a_fraction(_NAMES.get(source) or source.name, dtype)
+    return np.dtype(dtype).num if drops else None
+
+
+@np.errstate(invalid="ignore", over="ignore")
+def _as_float(x, dtype):
+    return x.astype(dtype)
+
+
+@np.errstate(invalid="ignore")
+def _saturated(x, dtype):
+    """What the runtime's function of this name does."""
+    low, high = _ends(x.dtype.name, dtype)
+    found = np.clip(np.where(np.isnan(x), x.dtype.type(0), x), low, high).astype(dtype)
     last = np.array(np.iinfo(dtype).max, dtype)
     return found if high == last else np.where(x > high, last, found)
 

@@ -15,16 +15,17 @@ from .values import Symbolic, as_value, node_of
 KEPT = 256  # functions, of some 100 kB each
 
 
-def compiled(builder, *xs, **options):
+def compiled(builder, *xs, open_sizes=False, **options):
     """builder(*nodes, **options) of traced values, or its value for arrays.
 
-    builder: a function of a module (it is part of the key); options must be hashable.
+    builder: a function of a module (it is part of the key); options must be hashable. open_sizes:
+    one function serves arrays of all sizes.
     """
     xs = [as_value(x) for x in xs]
     if any(isinstance(x, Symbolic) for x in xs):
         return wrapped(builder(*map(node_of, xs), **options))
     xs = [np.asarray(x) for x in xs]
-    key = tuple((x.dtype.name, x.shape) for x in xs)
+    key = tuple((x.dtype.name, (None,) * x.ndim if open_sizes else x.shape) for x in xs)
     run, several = _function(builder, key, tuple(sorted(options.items())))
     found = run(*xs)
     return tuple(found) if several else found[0]

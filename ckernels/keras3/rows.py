@@ -5,11 +5,13 @@ the rule, and runs the NumPy function on arrays or the builder on nodes. What is
 is written out in backend/ with `either`.
 """
 
+import functools
+
 import numpy as np
 from keras.src.backend import config
 
 from ..numpy.rows import UFUNCS
-from .casts import result_type, standardize_dtype
+from .casts import KEPT, result_type, standardize_dtype
 from .values import Symbolic, cast, convert_to_tensor, node_of
 
 
@@ -48,16 +50,10 @@ def operands(*xs):
     return [x if isinstance(x, bool | int | float | complex) else convert_to_tensor(x) for x in xs]
 
 
-class _Exact(dict):
-    """{dtype of arrays: whether a rule leaves them as they are}, filled as it is asked."""
-
-    def __init__(self, rule):
-        self.rule = rule
-
-    def __missing__(self, dtype):
-        native = dtype.kind in "fiub" and dtype.isnative and dtype != "int64"  # which settings move
-        self[dtype] = native and self.rule(result_type(dtype)) == dtype.name
-        return self[dtype]
+@functools.lru_cache
+def _kept(rule):
+    """The dtypes of arrays that a rule leaves as they are."""
+    return frozenset(d for d in KEPT if rule(d.name) == d.name)
 
 
 SILENT = {
@@ -71,14 +67,12 @@ SILENT = {
 
 def quiet(eager):
     """`eager` without warnings of overflow and of what is no number."""
-    if eager in SILENT:
-        return eager
+    return eager if eager in SILENT else np.errstate(all="ignore")(eager)
 
-    def silenced(*xs, **options):
-        with np.errstate(all="ignore"):
-            return eager(*xs, **options)
 
-    return silenced
+@np.errstate(all="ignore")
+def _silenced(eager, *xs):
+    return eager(*xs)
 
 
 def _alike(x1, x2):
@@ -100,7 +94,7 @@ def placed(eager, graph, *xs):
 
 def either(eager, graph, *xs):
     """`placed`, without the warnings of what computes floats."""
-    return placed(quiet(eager), graph, *xs)
+    return placed(lambda *arrays: _silenced(eager, *arrays), graph, *xs)
 
 
 def wrapped(found):
@@ -119,13 +113,13 @@ def named(function, name):
 def unary(name, eager, graph=None, rule=same, out=None):
     """A function of one tensor; graph None: that of the ufunc `eager` in the rows of NumPy.
 
-    out: the dtype of the result where it is not the operand's.
+    out: the dtype of the result where it is not the operand's; `eager` gives it itself.
     """
-    graph, at_once, exact = graph or UFUNCS[eager].build, quiet(eager), _Exact(rule)
+    graph, at_once, kept = graph or UFUNCS[eager].build, quiet(eager), _kept(rule)
 
     def function(x):
-        if x.__class__ is np.ndarray and exact[x.dtype]:
-            return at_once(x) if out is None else cast(at_once(x), out)
+        if x.__class__ is np.ndarray and x.dtype in kept:
+            return at_once(x)
         x = convert_to_tensor(x)
         x = cast(x, rule(dtype_of(x)))
         found = either(eager, graph, x)
@@ -136,11 +130,11 @@ def unary(name, eager, graph=None, rule=same, out=None):
 
 def binary(name, eager, graph=None, rule=same, out=None):
     """A function of two operands that are promoted together; graph and out as for `unary`."""
-    graph, at_once, exact = graph or UFUNCS[eager].build, quiet(eager), _Exact(rule)
+    graph, at_once, kept = graph or UFUNCS[eager].build, quiet(eager), _kept(rule)
 
     def function(x1, x2):
-        if _alike(x1, x2) and exact[(x1 if x1.__class__ is np.ndarray else x2).dtype]:
-            return at_once(x1, x2) if out is None else cast(at_once(x1, x2), out)
+        if _alike(x1, x2) and (x1 if x1.__class__ is np.ndarray else x2).dtype in kept:
+            return at_once(x1, x2)
         x1, x2 = operands(x1, x2)
         dtype = rule(promoted(x1, x2))
         found = either(eager, graph, convert_to_tensor(x1, dtype), convert_to_tensor(x2, dtype))
@@ -149,11 +143,21 @@ def binary(name, eager, graph=None, rule=same, out=None):
     return named(function, name)
 
 
+AT_ONCE = {
+    np.max: lambda x, axis, keepdims: np.maximum.reduce(x, axis, None, None, keepdims),
+    np.min: lambda x, axis, keepdims: np.minimum.reduce(x, axis, None, None, keepdims),
+    np.any: lambda x, axis, keepdims: np.logical_or.reduce(x, axis, bool, None, keepdims),
+    np.all: lambda x, axis, keepdims: np.logical_and.reduce(x, axis, bool, None, keepdims),
+}  # what NumPy's functions come to for arrays
+
+
 def reduction(name, eager, graph, rule=same, out=None):
     """A reduction over axes. rule: the dtype it computes in; out: (dtype before) -> result's."""
-    at_once = quiet(eager)
+    fast, at_once, kept = AT_ONCE.get(eager), quiet(eager), _kept(rule)
 
     def function(x, axis=None, keepdims=False):
+        if fast and x.__class__ is np.ndarray and x.dtype in kept:
+            return fast(x, as_axis(axis), keepdims)
         x = convert_to_tensor(x)
         before = dtype_of(x)
         x = cast(x, rule(before))

@@ -13,7 +13,7 @@ from keras.src import tree
 from .. import ops
 from ..base.errors import UsageError
 from ..graph.node import constant
-from .casts import cast_array, cast_node, result_type, standardize_dtype
+from .casts import KEPT, cast_array, cast_node, result_type, standardize_dtype
 
 UFUNC_OPERATORS = {
     np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "truediv",
@@ -169,6 +169,8 @@ def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
     tensors, and takes Keras's for Python numbers (floatx() for floats, int32 for ints). ValueError
     for sparse and ragged tensors, which the backend does not have.
     """
+    if dtype is None and x.__class__ is np.ndarray and x.dtype in KEPT and not (sparse or ragged):
+        return x
     if x.__class__ is np.ndarray and x.dtype.kind in "biuf" and not (sparse or ragged):
         return cast_array(x, result_type(x.dtype) if dtype is None else standardize_dtype(dtype))
     if sparse:
@@ -235,6 +237,14 @@ def shape(x):
         Symbolic(ops.cast(ops.size_of(x.node, axis), "int32")) if size is None else size
         for axis, size in enumerate(x.shape)
     )
+
+
+_WHOLE = frozenset((int,))
+
+
+def whole(sizes):
+    """Whether sizes are Python's ints, all of them: None and traced ones need more care."""
+    return _WHOLE.issuperset(map(type, sizes))
 
 
 def size_vector(sizes):

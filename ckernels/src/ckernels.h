@@ -196,6 +196,9 @@ int ck_simd(void);
 int ck_is_amd(void);
 int ck_has_bf16(void);                        /* products of bfloat16, with AVX-512 */
 
+/* ---- saturate.c: n floats as integers of 1 << log bytes, cut at their ends; NaN is 0 ---- */
+void ck_saturate(int dtype, const void *x, int64_t n, int is_signed, int log, void *out);
+
 /* ---- blas.c: function pointers, resolved at the first gemm ---- */
 typedef struct ck_blas ck_blas;
 const ck_blas *ck_blas_get(void);

@@ -321,3 +321,57 @@ def test_strings_are_no_tensors():
     assert not any(is_tensor(np.array(t)) for t in (["a"], [b"a"], [None]))
     found = keras.layers.StringLookup(vocabulary=["a", "b"])(np.array([["b"], ["c"]]))
     np.testing.assert_array_equal(found, [[2], [0]])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "uint8", "bool"])
+@pytest.mark.parametrize("columns", [7, 900])
+def test_orders_of_few_and_of_many(columns, dtype):
+    """Equal elements stay in their order; among the largest of a row NaN is the first."""
+    x = np.random.default_rng(1).integers(0, 50, (3, columns)).astype(dtype)
+    if x.dtype.kind == "f":
+        x[0, 3] = x[1, 0] = x[1, 5] = np.nan
+    np.testing.assert_array_equal(ops.argsort(x), np.argsort(x, kind="stable"))
+    np.testing.assert_array_equal(ops.argsort(x, 0), np.argsort(x, 0, kind="stable"))
+    np.testing.assert_array_equal(ops.argsort(x, None), np.argsort(x, None, kind="stable"))
+    if dtype == "bool":
+        return
+    places = [sorted(range(columns), key=lambda i: (r[i] == r[i], -float(r[i]))) for r in x]
+    for found in (ops.top_k(x, 4), jit(lambda v: ops.top_k(v, 4))(x)):
+        np.testing.assert_array_equal(found[1], np.array(places)[:, :4])
+        np.testing.assert_array_equal(found[0], np.take_along_axis(x, np.array(places)[:, :4], -1))
+        assert found[0].dtype == dtype and found[1].dtype == "int32"
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int8", "uint8", "int64"])
+def test_one_hot_of_classes_that_do_not_exist(dtype):
+    x = np.array([[0, 3, 4], [100, 1, -1 if dtype[0] == "i" else 255]]).astype(dtype)
+    wanted = (x[..., None].astype("int64") == np.arange(4)).astype("float32")
+    np.testing.assert_array_equal(ops.one_hot(x, 4), wanted)
+    np.testing.assert_array_equal(jit(lambda v: ops.one_hot(v, 4))(x), wanted)
+    np.testing.assert_array_equal(ops.one_hot(x, 4, axis=0), np.moveaxis(wanted, -1, 0))
+    assert ops.one_hot(x[:, :0], 4).shape == (2, 0, 4) and ops.one_hot(x, 4, dtype="bool").any()
+
+
+@pytest.mark.parametrize("from_logits", [False, True])
+def test_losses_of_arrays_are_those_of_traced_values(from_logits):
+    output = np.abs(X) + 0.1
+    target = np.eye(4, dtype="float32")[[2, 0, 3]]
+    share = output / output.sum(-1, keepdims=True)
+    logs = np.log(share)
+    if from_logits:
+        logs = output - np.log(np.exp(output).sum(-1, keepdims=True))
+    wanted = -(logs * target).sum(-1)
+    classes = np.array([2, 0, 3], "int32")
+    for loss, given in (
+        (ops.categorical_crossentropy, target),
+        (ops.sparse_categorical_crossentropy, classes),
+        (ops.sparse_categorical_crossentropy, classes[:, None]),
+    ):
+        eager = loss(given, output, from_logits)
+        np.testing.assert_allclose(eager, wanted, rtol=1e-5)
+        assert eager.dtype == "float32"
+        step = jit(lambda t, o, f=loss: f(t, o, from_logits))
+        np.testing.assert_allclose(step(given, output), wanted, rtol=1e-5)
+        turned = loss(given.T if given.ndim > 1 and given.shape[1] == 4 else classes, output.T,
+                      from_logits, axis=0)  # fmt: skip
+        np.testing.assert_allclose(turned, wanted, rtol=1e-5)

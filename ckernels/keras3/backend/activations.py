@@ -66,7 +66,13 @@ def relu6(x):
 
 def _piecewise(x, condition, yes, no):
     """`yes` where a condition holds; operands have the dtype of x."""
+    if condition.__class__ is np.ndarray and x.dtype.kind == "f":
+        return np.where(condition, _like(yes, x), _like(no, x))
     return where(condition, convert_to_tensor(yes, x.dtype), convert_to_tensor(no, x.dtype))
+
+
+def _like(y, x):
+    return cast(y, x.dtype) if y.__class__ is np.ndarray else x.dtype.type(y)
 
 
 def sparse_sigmoid(x):
@@ -97,6 +103,8 @@ def threshold(x, threshold, default_value):
 
 def hard_tanh(x):
     x = convert_to_tensor(x)
+    if x.__class__ is np.ndarray and x.dtype.kind == "f":
+        return x.clip(x.dtype.type(-1), x.dtype.type(1))
     return maximum(minimum(x, 1), -1)
 
 
@@ -111,6 +119,8 @@ def leaky_relu(x, negative_slope=0.2):
         return _leaky(x, negative_slope)
     slope = convert_to_tensor(negative_slope, x.dtype)
     if not isinstance(x, Symbolic):
+        if 0 <= negative_slope <= 1:
+            return np.maximum(x, slope * x)
         return np.where(x > 0, x, slope * x)
     return maximum(x, 0) + slope * minimum(x, 0)
 
@@ -126,19 +136,33 @@ def _leaky(x, slope):
 def hard_sigmoid(x):
     x = convert_to_tensor(x)
     x = cast(x, floating(standardize_dtype(x.dtype)))
+    if x.__class__ is np.ndarray:
+        return _hard_sigmoid(x)
     sixth, half = (convert_to_tensor(c, x.dtype) for c in (6.0, 0.5))
     return maximum(minimum(x / sixth + half, 1), 0)
 
 
+def _hard_sigmoid(a):
+    found = a / a.dtype.type(6) + a.dtype.type(0.5)
+    return found.clip(a.dtype.type(0), a.dtype.type(1))
+
+
+@np.errstate(invalid="ignore")
 def hard_silu(x):
     x = convert_to_tensor(x)
     x = cast(x, floating(standardize_dtype(x.dtype)))
-    with np.errstate(invalid="ignore"):
-        return x * hard_sigmoid(x)
+    return x * (_hard_sigmoid(x) if x.__class__ is np.ndarray else hard_sigmoid(x))
+
+
+@np.errstate(over="ignore")
+def _elu(a, alpha):
+    return np.where(a >= 0, a, a.dtype.type(alpha) * np.expm1(np.minimum(a, a.dtype.type(0))))
 
 
 def elu(x, alpha=1.0):
     x = convert_to_tensor(x)
+    if x.__class__ is np.ndarray and x.dtype.kind == "f":
+        return _elu(x, alpha)
     return where(x >= 0, x, cast(alpha * _expm1(minimum(x, 0)), x.dtype))
 
 
@@ -148,6 +172,8 @@ def _expm1(x):
 
 def selu(x):
     x = convert_to_tensor(x)
+    if x.__class__ is np.ndarray and x.dtype.kind == "f":
+        return x.dtype.type(SELU_SCALE) * _elu(x, SELU_ALPHA)
     return cast(SELU_SCALE * elu(x, SELU_ALPHA), x.dtype)
 
 
@@ -188,26 +214,32 @@ def _along(x, axis, eager, graph):
     """A softmax along an axis, or over all where it is None."""
     if axis is None:
         return reshape(_along(reshape(x, [-1]), -1, eager, graph), _sizes(x))
-    return cast(either(lambda a: eager(a, axis), lambda n: graph(n, axis), x), x.dtype)
+    if isinstance(x, Symbolic):
+        return cast(Symbolic(graph(x.node, axis)), x.dtype)
+    return cast(eager(x, axis), x.dtype)
 
 
 def _sizes(x):
     return shape(x)
 
 
+@np.errstate(all="ignore")
 def _softmax_of_array(a, axis):
-    e = np.exp(a - np.max(a, axis=axis, keepdims=True))
-    return e / np.sum(e, axis=axis, keepdims=True)
+    e = np.exp(a - np.maximum.reduce(a, axis, keepdims=True))
+    return e / np.add.reduce(e, axis, keepdims=True)
 
 
+@np.errstate(all="ignore")
 def _log_softmax_of_array(a, axis):
-    away = a - np.max(a, axis=axis, keepdims=True)
-    return away - np.log(np.sum(np.exp(away), axis=axis, keepdims=True))
+    away = a - np.maximum.reduce(a, axis, keepdims=True)
+    return away - np.log(np.add.reduce(np.exp(away), axis, keepdims=True))
 
 
 def sparsemax(x, axis=-1):
     """Martins and Astudillo 2016: the point of the simplex that is nearest."""
     x = moveaxis(convert_to_tensor(x), axis, -1)
+    if x.__class__ is np.ndarray and x.dtype.kind == "f":
+        return np.moveaxis(_sparsemax(x), -1, axis)
     ordered = flip(sort(x, -1), -1)
     total = cumsum(ordered, -1)
     count = x.shape[-1]
@@ -216,3 +248,13 @@ def sparsemax(x, axis=-1):
     size = max(places * kept, -1, keepdims=True)
     tau = (sum(ordered * kept, -1, keepdims=True) - 1) / size
     return moveaxis(maximum(x - tau, 0), -1, axis)
+
+
+def _sparsemax(a):
+    """`sparsemax` of the rows of an array."""
+    total = np.sort(a)[..., ::-1]
+    ordered, total = total, np.add.accumulate(total, -1) - a.dtype.type(1)
+    places = np.arange(1, a.shape[-1] + 1, dtype=a.dtype)
+    size = np.add.reduce(places * ordered > total, -1, "int64", keepdims=True)
+    last = np.take_along_axis(total, np.maximum(size - 1, 0), -1)
+    return np.maximum(a - last / size.astype(a.dtype), a.dtype.type(0))

@@ -14,7 +14,6 @@ from ...api.tensor import placeholder_node
 from ...base.errors import CKernelsError, NotSupported
 from ..control import chosen, looped, scanned
 from ..gradient import with_gradient
-from ..rows import placed
 from ..values import (
     Symbolic,
     cast,
@@ -26,6 +25,7 @@ from ..values import (
     node_of,
     shape,
     size_vector,
+    whole,
 )
 from ..variable import StoredVariable as Variable
 from ..variable import tracing
@@ -208,10 +208,14 @@ def _stacked(outputs):
     """A list of structures as a structure of stacks."""
     if not outputs or outputs[0] is None:
         return None
+    if isinstance(outputs[0], np.ndarray | Symbolic):
+        return stack(outputs)
     return tree.map_structure(lambda *each: stack(each), *outputs)
 
 
 def map(f, xs):
+    if xs.__class__ is np.ndarray:  # what scan does, with less around each row
+        return _stacked([f(x) for x in convert_to_tensor(xs)])
     return scan(lambda _, x: ((), f(x)), (), xs)[1]
 
 
@@ -289,7 +293,7 @@ def unstack(x, num=None, axis=0):
 
 def stop_gradient(variable):
     x = convert_to_tensor(variable)
-    return placed(lambda a: a, ops.stop_gradient, x)
+    return Symbolic(ops.stop_gradient(x.node)) if isinstance(x, Symbolic) else x
 
 
 def _places(indices):
@@ -336,27 +340,35 @@ def scatter_update(inputs, indices, updates, reduction=None):
     )
 
 
+def _starts(given):
+    """Where slices start: a tensor, or the numbers that were given."""
+    return given if given.__class__ in (list, tuple) and whole(given) else convert_to_tensor(given)
+
+
 def _ranges(inputs, start_indices, sizes):
     """Slices of an array or a node, moved inside where they reach beyond the end."""
-    starts = convert_to_tensor(start_indices)
+    starts = _starts(start_indices)
+    starts = starts.tolist() if starts.__class__ is np.ndarray else starts
     key = []
-    for axis, (whole, count) in enumerate(zip(inputs.shape, sizes)):
+    for axis, (length, count) in enumerate(zip(inputs.shape, sizes)):
         start = starts[axis]
         if isinstance(start, Symbolic):
-            whole = ops.size_of(node_of(inputs), axis)
-            start = ops.clip(ops.cast(start.node, "int64"), 0, ops.sub(whole, count))
+            length = ops.size_of(node_of(inputs), axis)
+            start = ops.clip(ops.cast(start.node, "int64"), 0, ops.sub(length, count))
             key.append(builtins.slice(start, ops.add(start, count)))
         else:
             start = int(start)
-            if whole is not None:
-                start = builtins.min(builtins.max(start, 0), whole - count)
+            if length is not None:
+                start = builtins.min(builtins.max(start, 0), length - count)
             key.append(builtins.slice(start, start + count))
     return tuple(key)
 
 
 def slice(inputs, start_indices, shape):
     inputs = convert_to_tensor(inputs)
-    starts = convert_to_tensor(start_indices)
+    starts = _starts(start_indices)
+    if whole(shape) and -1 not in shape and not has_traced(inputs, starts):
+        return inputs[_ranges(inputs, starts, shape)]
     sizes = [
         inputs.shape[i] - int(starts[i]) if s == -1 and inputs.shape[i] is not None else s
         for i, s in enumerate(shape)
@@ -378,7 +390,7 @@ def slice_update(inputs, start_indices, updates):
     key = _ranges(inputs, start_indices, updates.shape)
     if has_traced(inputs, updates, convert_to_tensor(start_indices)):
         return Symbolic(ops.set_subtensor(node_of(inputs), key, node_of(updates, inputs.dtype)))
-    found = np.array(inputs)
+    found = inputs.copy()
     found[key] = updates
     return found
 

@@ -9,7 +9,18 @@ from ... import ops
 from ...base.errors import NotSupported
 from ...numpy.rows import UFUNCS
 from ..casts import cast_node, result_type
-from ..rows import binary, dtype_of, either, floating, named, no_bool, operands, promoted, unary
+from ..rows import (
+    binary,
+    dtype_of,
+    either,
+    floating,
+    named,
+    no_bool,
+    operands,
+    placed,
+    promoted,
+    unary,
+)
 from ..values import OPERATORS, cast, convert_to_tensor
 
 FLOATS = (
@@ -178,6 +189,8 @@ def round(x, decimals=0):
         x = cast(x, "int32" if dtype == "bool" else dtype)
         if decimals >= 0:
             return x
+    if not decimals and x.__class__ is np.ndarray:
+        return np.rint(x)
 
     def graph(n):
         scale = float(10.0 ** builtins.abs(decimals))
@@ -193,6 +206,8 @@ def nan_to_num(x, nan=0.0, posinf=None, neginf=None):
     x = convert_to_tensor(x)
     if "float" not in dtype_of(x):
         return x
+    if x.__class__ is np.ndarray and posinf is None and neginf is None:
+        return np.nan_to_num(x, nan=nan)
     limits = ml_dtypes.finfo(dtype_of(x))
     high = float(limits.max) if posinf is None else posinf
     low = float(limits.min) if neginf is None else neginf
@@ -228,8 +243,8 @@ def where(condition, x1=None, x2=None):
 
 def isclose(x1, x2, rtol=1e-5, atol=1e-8, equal_nan=False):
     x1, x2 = convert_to_tensor(x1), convert_to_tensor(x2)
-    dtype = result_type(x1.dtype, x2.dtype)
-    return either(
+    dtype = dtype_of(x1) if x1.dtype == x2.dtype else result_type(x1.dtype, x2.dtype)
+    return placed(
         lambda a, b: np.isclose(a, b, rtol, atol, equal_nan),
         lambda a, b: cast_node(ops.isclose(a, b, rtol, atol, equal_nan), "bool"),
         cast(x1, dtype),

@@ -1,11 +1,14 @@
 """keras.ops.image: colours, sizes, warps and filters of pictures (..., rows, columns, channels)."""
 
 import builtins
+import functools
+import math
 
 import numpy as np
 from keras.src import backend
 
 from ..casts import result_type, standardize_dtype
+from ..rows import dtype_of
 from ..values import Symbolic, cast, convert_to_tensor, shape
 from .elementwise import (
     absolute,
@@ -152,6 +155,22 @@ def _larger(a, b):
     return where(a > b, a, b)
 
 
+def _matrix(size, wanted, scale, translation, kernel, antialias, dtype):
+    """`_weights` in a dtype; the last ones of numbers are kept."""
+    if isinstance(size, Symbolic):
+        matrix = _weights(size, wanted, scale, translation, kernel, antialias)
+        return cast(cast(matrix, "float32"), dtype)
+    return _matrix_of_numbers(size, wanted, scale, translation, kernel, antialias, dtype)
+
+
+@functools.lru_cache(64)
+def _matrix_of_numbers(*described):
+    *described, dtype = described
+    found = cast(cast(_weights(*described), "float32"), dtype)
+    found.flags.writeable = False
+    return found
+
+
 def _weights(size, wanted, scale, translation, kernel, antialias):
     """The matrix (size, wanted) that takes samples of one axis to another count of them.
 
@@ -176,15 +195,16 @@ def scale_and_translate(
     x = _float(images)
     scale, translation = np.asarray(scale, "float64"), np.asarray(translation, "float64")
     for i, axis in enumerate(spatial_dims):
-        matrix = _weights(
-            x.shape[axis], output_shape[axis], scale[i], translation[i], KERNELS[method], antialias
-        )
-        x = _along(x, matrix, axis)
+        which = float(scale[i]), float(translation[i]), KERNELS[method], antialias
+        x = _along(x, _matrix(x.shape[axis], output_shape[axis], *which, dtype_of(x)), axis)
     return cast(round(x) if "int" in dtype else x, dtype)
 
 
 def _along(x, matrix, axis):
-    matrix = cast(cast(matrix, "float32"), x.dtype)
+    if x.__class__ is np.ndarray and matrix.__class__ is np.ndarray:
+        before, (size, *rest) = x.shape[: axis % x.ndim], x.shape[axis % x.ndim :]
+        found = np.matmul(matrix.T, x.reshape(*before, size, math.prod(rest)))
+        return found.reshape(*before, matrix.shape[1], *rest)
     return moveaxis(tensordot(x, matrix, [[axis], [0]]), -1, axis)
 
 
@@ -198,9 +218,8 @@ def _resized(x, size, interpolation, antialias):
             places = floor((np.arange(wanted) + 0.5) * had / wanted)
             x = take(x, cast(where(places < had - 1, places, had - 1.0), "int64"), axis)
         else:
-            x = _along(
-                x, _weights(had, wanted, wanted / had, 0, KERNELS[interpolation], antialias), axis
-            )
+            described = had, wanted, wanted / had, 0, KERNELS[interpolation], antialias
+            x = _along(x, _matrix(*described, dtype_of(x)), axis)
     return x
 
 

@@ -14,6 +14,8 @@ from .products import einsum
 from .reductions import max, mean, sum
 from .shaping import arange, expand_dims, moveaxis, repeat, reshape, squeeze
 
+WIDE = frozenset(map(np.dtype, ("float32", "float64")))  # of arrays that are computed as they are
+
 
 def one_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
     """Ones where the class is, zeros for classes that do not exist."""
@@ -22,8 +24,18 @@ def one_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
     x, dtype = convert_to_tensor(x), standardize_dtype(dtype or "float32")
     if not num_classes:
         num_classes = int(np.max(x)) + 1
+    if x.__class__ is np.ndarray and axis == -1 and x.dtype.kind in "iu":
+        return _rows_of(x, num_classes, dtype)
     hot = expand_dims(x, -1) == arange(num_classes, dtype=x.dtype)
     return moveaxis(cast(hot, dtype), -1, axis) if axis != -1 else cast(hot, dtype)
+
+
+def _rows_of(x, num_classes, dtype):
+    found, flat = np.zeros((*x.shape, num_classes), dtype), x.ravel()
+    inside = (flat >= 0) & (flat < num_classes)
+    places = np.arange(0, x.size * num_classes, num_classes) if num_classes else flat
+    found.put((places + flat.astype("int64"))[inside], 1)
+    return found
 
 
 def multi_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
@@ -36,8 +48,10 @@ def multi_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
 
 def _floats(target, output):
     target, output = convert_to_tensor(target), convert_to_tensor(output)
-    dtype = result_type(output.dtype, float)
-    return cast(target, dtype), cast(output, dtype)
+    if not (output.dtype is target.dtype and output.dtype in WIDE):
+        dtype = result_type(output.dtype, float)
+        target, output = cast(target, dtype), cast(output, dtype)
+    return target, output
 
 
 def _known_alike(a, b):
@@ -55,6 +69,8 @@ def _refuse_shapes(target, output, what="must have the same shape"):
 
 def categorical_crossentropy(target, output, from_logits=False, axis=-1):
     target, output = _floats(target, output)
+    if not has_traced(target, output) and target.shape == output.shape and output.ndim:
+        return _categorical(target, output, from_logits, axis)
     if not _known_alike(target.shape, output.shape):
         _refuse_shapes(target, output)
     if output.ndim < 1:
@@ -62,6 +78,29 @@ def categorical_crossentropy(target, output, from_logits=False, axis=-1):
     if from_logits and has_traced(target, output):
         return Symbolic(ops.softmax_crossentropy(node_of(output), node_of(target), axis))
     return -sum(target * _log_probability(output, from_logits, axis), axis=axis)
+
+
+@np.errstate(all="ignore")
+def _categorical(target, output, from_logits, axis):
+    logs = log_softmax(output, axis) if from_logits else _logs(output, output, axis)
+    return -np.add.reduce(target * logs, axis)
+
+
+def _logs(picked, output, axis):
+    """Logarithms of elements of an array's rows as shares of these."""
+    low = backend.epsilon()
+    return np.log((picked / np.add.reduce(output, axis, keepdims=True)).clip(low, 1 - low))
+
+
+@np.errstate(all="ignore")
+def _of_classes(target, output, from_logits, axis):
+    """The loss of rows of arrays by their classes: 0 where there is none of that number."""
+    inside = (target >= 0) & (target < output.shape[axis])
+    places = np.expand_dims(np.where(inside, target, 0).astype("int64"), axis)
+    rows = log_softmax(output, axis) if from_logits else output
+    picked = np.take_along_axis(rows, places, axis)
+    logs = picked if from_logits else _logs(picked, output, axis)
+    return np.where(inside, -logs.squeeze(axis), output.dtype.type(0))
 
 
 def _log_probability(output, from_logits, axis):
@@ -85,6 +124,8 @@ def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1):
             "Arguments `target` and `output` must have the same shape up until the last "
             f"dimension: target.shape={target.shape}, output.shape={output.shape}"
         )
+    if not has_traced(target, output) and output.dtype.kind == "f" and output.shape[axis]:
+        return _of_classes(target, output, from_logits, axis)
     hot = one_hot(target, output.shape[axis], axis=axis, dtype=output.dtype)
     return categorical_crossentropy(hot, output, from_logits, axis)
 
@@ -97,8 +138,16 @@ def binary_crossentropy(target, output, from_logits=False):
         if has_traced(target, output):
             return Symbolic(ops.sigmoid_crossentropy(node_of(output), node_of(target)))
         output = sigmoid(output)
+    if not has_traced(target, output):
+        return _binary(target, output)
     output = clip(output, backend.epsilon(), 1 - backend.epsilon())
     return -(target * log(output) + (1 - target) * log(1 - output))
+
+
+@np.errstate(all="ignore")
+def _binary(target, output):
+    output = output.clip(backend.epsilon(), 1 - backend.epsilon())
+    return -(target * np.log(output) + (1 - target) * np.log(1 - output))
 
 
 def moments(x, axes, keepdims=False, synchronized=False):
@@ -107,6 +156,8 @@ def moments(x, axes, keepdims=False, synchronized=False):
         raise NotSupported("synchronized=True is for several machines")
     x = convert_to_tensor(x)
     axes = tuple(axes) if isinstance(axes, list | tuple) else axes
+    if x.__class__ is np.ndarray and x.dtype in WIDE:
+        return _moments(x, axes, keepdims)
     half = standardize_dtype(x.dtype) == "float16"
     wide = cast(x, "float32") if half else x
     centre = mean(wide, axes, keepdims=True)
@@ -118,17 +169,41 @@ def moments(x, axes, keepdims=False, synchronized=False):
     return tuple(cast(clip(m, -most, most), "float16") for m in (centre, spread))
 
 
+@np.errstate(all="ignore")
+def _moments(a, axes, keepdims):
+    centre = np.mean(a, axes, keepdims=True)
+    away = a - centre
+    spread = np.mean(np.multiply(away, away, out=away), axes, keepdims=keepdims)
+    return centre if keepdims else centre.squeeze(axes), spread
+
+
 def batch_normalization(x, mean, variance, axis, offset=None, scale=None, epsilon=1e-3):
     x = convert_to_tensor(x)
     mean, variance = convert_to_tensor(mean), convert_to_tensor(variance)
     sizes = [1] * x.ndim
     sizes[axis] = mean.shape[0]
+    given = [None if t is None else convert_to_tensor(t) for t in (offset, scale)]
+    if all(t is None or (t.__class__ is np.ndarray and t.dtype in WIDE)
+           for t in (x, mean, variance, *given)):  # fmt: skip
+        return _normalised(x, mean, variance, sizes, *given, epsilon)
     factor = either(lambda v: 1 / np.sqrt(v), ops.rsqrt, reshape(variance, sizes) + epsilon)
     if scale is not None:
         factor = factor * reshape(convert_to_tensor(scale), sizes)
     found = (x - reshape(mean, sizes)) * factor
     if offset is not None:
         found = found + reshape(convert_to_tensor(offset), sizes)
+    return cast(found, result_type(x.dtype, mean.dtype))
+
+
+@np.errstate(all="ignore")
+def _normalised(x, mean, variance, sizes, offset, scale, epsilon):
+    factor = 1 / np.sqrt(variance.reshape(sizes) + epsilon)
+    if scale is not None:
+        factor = factor * scale.reshape(sizes)
+    found = x - mean.reshape(sizes)
+    found = np.multiply(found, factor, out=found if factor.dtype == found.dtype else None)
+    if offset is not None:
+        found = found + offset.reshape(sizes)
     return cast(found, result_type(x.dtype, mean.dtype))
 
 

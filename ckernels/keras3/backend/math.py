@@ -4,11 +4,12 @@ import numpy as np
 
 from ... import ops
 from ..casts import result_type, standardize_dtype
-from ..rows import as_axis, either, floating, unary
+from ..eager import compiled
+from ..rows import as_axis, either, floating, unary, wrapped
 from ..values import Symbolic, cast, convert_to_tensor, has_traced, node_of, shape
 from .elementwise import greater, isnan, maximum, sqrt, square, where
 from .products import slogdet
-from .reductions import sum
+from .reductions import MANY, sum
 from .shaping import expand_dims, moveaxis, pad, reshape, take, take_along_axis
 
 
@@ -77,16 +78,27 @@ def top_k(x, k, sorted=True):
     """The k largest of each row, and where they are; of equal ones the first."""
     x = convert_to_tensor(x)
     if isinstance(x, Symbolic):
-        values, places = ops.top_k(x.node, k)
-        return Symbolic(values), Symbolic(ops.cast(places, "int32"))
-    order = np.argsort(-x.astype("float64") if x.dtype.kind != "f" else -x, -1, kind="stable")
-    places = order[..., :k].astype("int32")
-    return np.take_along_axis(x, places, -1), places
+        return wrapped(_first(x.node, k))
+    if x.size >= MANY:
+        return compiled(_first, x, k=k, open_sizes=True)
+    # the last of rising order, from the end: NaN first, and of equal ones the first
+    order = x.shape[-1] - 1 - x[..., ::-1].argsort(-1, "stable")[..., ::-1][..., :k]
+    return np.take_along_axis(x, order, -1), order.astype("int32")
+
+
+def _first(n, k):
+    values, places = ops.top_k(n, k)
+    return values, ops.cast(places, "int32")
 
 
 def in_top_k(targets, predictions, k):
     """Whether the class of each row is among its k best; ties count, and NaN is below all."""
     targets, predictions = convert_to_tensor(targets, "int32"), convert_to_tensor(predictions)
+    if predictions.__class__ is np.ndarray and targets.__class__ is np.ndarray:
+        own = np.take_along_axis(predictions, targets[..., None].astype("int64"), -1)
+        if own.dtype.kind == "f":
+            own = np.where(np.isnan(own), own.dtype.type(-np.inf), own)
+        return np.count_nonzero(predictions > own, -1) < k
     own = take_along_axis(predictions, expand_dims(targets, -1), -1)
     own = where(isnan(own), convert_to_tensor(-np.inf, own.dtype), own)
     return sum(cast(greater(predictions, own), "int32"), -1) < k
@@ -172,12 +184,20 @@ def _parts(found, dtype):
     return found.real.astype(dtype), found.imag.astype(dtype)
 
 
+def _spectrum(x):
+    import scipy.fft  # Keras asks for SciPy, whose transforms of float32 take half of NumPy's time
+
+    return scipy.fft.fft(x, overwrite_x=True)
+
+
 def _transform(name, eager, axes, inverse=False):
     def function(x):
         real, imag = _complex(x)
         if has_traced(real, imag):
             return _traced_transform(real, imag, axes, inverse)
-        return _parts(eager(real + 1j * imag), real.dtype)
+        both = np.empty(real.shape, np.result_type(real, imag, np.complex64))
+        both.real, both.imag = real, imag
+        return _parts(eager(both), real.dtype)
 
     function.__name__, function.__doc__ = name, f"keras.ops.{name} of arrays and traced values."
     return function
@@ -197,7 +217,7 @@ def _traced_transform(real, imag, axes, inverse):
     return real, imag
 
 
-fft = _transform("fft", np.fft.fft, (-1,))
+fft = _transform("fft", _spectrum, (-1,))
 fft2 = _transform("fft2", np.fft.fft2, (-2, -1))
 ifft2 = _transform("ifft2", np.fft.ifft2, (-2, -1), inverse=True)
 

@@ -8,6 +8,7 @@ from keras.src.backend import config
 from ... import ops
 from ...graph.shapes import axes_of
 from ..casts import cast_node, result_type
+from ..eager import compiled
 from ..gradient import with_gradient
 from ..rows import as_axis, dtype_of, either, floating, promoted, reduction, same, summed
 from ..values import Symbolic, cast, convert_to_tensor, node_of
@@ -51,8 +52,8 @@ def _shared(extremum):
     return graph
 
 
-amax = reduction("amax", np.amax, _shared(ops.max))
-amin = reduction("amin", np.amin, _shared(ops.min))
+amax = reduction("amax", np.max, _shared(ops.max))
+amin = reduction("amin", np.min, _shared(ops.min))
 ptp = reduction("ptp", lambda a, axis, keepdims: np.ptp(a, axis=axis, keepdims=keepdims), ops.ptp)
 _variance = reduction("var", np.var, ops.var, lambda d: result_type(floating(d), "float32"))
 
@@ -71,17 +72,6 @@ def prod(x, axis=None, keepdims=False, dtype=None):
 _product = reduction("prod", np.prod, ops.prod)
 
 
-def _extremum(name, eager, graph, join):
-    made = reduction(name, eager, graph)
-
-    def function(x, axis=None, keepdims=False, initial=None):
-        found = made(x, axis, keepdims)
-        return found if initial is None else join(found, initial)
-
-    function.__name__, function.__doc__ = name, made.__doc__
-    return function
-
-
 def _at_least(x, initial):
     return where(x < initial, convert_to_tensor(initial, x.dtype), x)
 
@@ -91,19 +81,21 @@ def _at_most(x, initial):
 
 
 def max(x, axis=None, keepdims=False, initial=None):
+    if initial is None:
+        return amax(x, axis, keepdims)
     x = convert_to_tensor(x)
-    if initial is not None and not isinstance(x, Symbolic):
+    if not isinstance(x, Symbolic):
         return np.max(x, axis=as_axis(axis), keepdims=keepdims, initial=initial)
-    found = amax(x, axis, keepdims)
-    return found if initial is None else _at_least(found, initial)
+    return _at_least(amax(x, axis, keepdims), initial)
 
 
 def min(x, axis=None, keepdims=False, initial=None):
+    if initial is None:
+        return amin(x, axis, keepdims)
     x = convert_to_tensor(x)
-    if initial is not None and not isinstance(x, Symbolic):
+    if not isinstance(x, Symbolic):
         return np.min(x, axis=as_axis(axis), keepdims=keepdims, initial=initial)
-    found = amin(x, axis, keepdims)
-    return found if initial is None else _at_most(found, initial)
+    return _at_most(amin(x, axis, keepdims), initial)
 
 
 def count_nonzero(x, axis=None):
@@ -278,17 +270,25 @@ def _nan_to(x, filler):
 
 def sort(x, axis=-1):
     x = convert_to_tensor(x)
-    return either(lambda a: np.sort(a, axis=axis), lambda n: ops.sort(*_flat(n, axis)), x)
+    if isinstance(x, Symbolic):
+        return Symbolic(ops.sort(*_flat(x.node, axis)))
+    return np.sort(x, axis=axis)
 
 
 def argsort(x, axis=-1):
     x = convert_to_tensor(x)
     if not x.ndim:
         axis = None
-    found = either(
-        lambda a: np.argsort(a, axis=axis, kind="stable"), lambda n: ops.argsort(*_flat(n, axis)), x
-    )
-    return cast(found, "int32")
+    if x.size is None or x.size >= MANY or isinstance(x, Symbolic):
+        return compiled(order_of, x, axis=axis, open_sizes=True)
+    return x.argsort(axis, "stable").astype("int32")
+
+
+MANY = 2048  # elements of an array whose order the runtime finds faster than NumPy
+
+
+def order_of(n, axis):
+    return ops.cast(ops.argsort(*_flat(n, axis)), "int32")
 
 
 def _flat(n, axis):
@@ -310,20 +310,21 @@ def searchsorted(sorted_sequence, values, side="left"):
             "`searchsorted` only supports 1-D sorted sequences. "
             f"You can use `keras.ops.vectorized_map`. Received: {sorted_sequence}"
         )
-    row, values = convert_to_tensor(sorted_sequence), convert_to_tensor(values)
+    return _places(convert_to_tensor(sorted_sequence), convert_to_tensor(values), side)
+
+
+def _places(row, values, side):
     dtype = promoted(row, values)
-    found = either(
-        lambda a, v: np.searchsorted(a, v, side=side),
-        lambda a, v: ops.searchsorted(a, v, side),
-        cast(row, dtype),
-        cast(values, dtype),
-    )
-    return cast(found, "int32")
+    row, values = cast(row, dtype), cast(values, dtype)
+    if isinstance(row, Symbolic) or isinstance(values, Symbolic):
+        found = ops.searchsorted(node_of(row), node_of(values), side)
+        return Symbolic(ops.cast(found, "int32"))
+    return row.searchsorted(values, side).astype("int32")
 
 
 def digitize(x, bins):
     x, bins = convert_to_tensor(x), convert_to_tensor(bins)
-    return searchsorted(bins, x, side="right")
+    return _places(bins, x, "right")
 
 
 def _quantile(name, eager):

@@ -7,7 +7,7 @@ from keras.src.backend import config
 
 from ... import ops
 from ...base.errors import NotSupported
-from ..casts import result_type, standardize_dtype
+from ..casts import KEPT, result_type, standardize_dtype
 from ..rows import as_axis, dtype_of, either, operands, placed, promoted
 from ..values import (
     OPERATORS,
@@ -19,6 +19,7 @@ from ..values import (
     is_variable,
     node_of,
     size_vector,
+    whole,
 )
 from .elementwise import refuse_traced
 from .reductions import sum
@@ -28,28 +29,30 @@ from .reductions import sum
 
 def reshape(x, newshape):
     x = convert_to_tensor(x)
+    if x.__class__ is np.ndarray and newshape.__class__ is tuple and whole(newshape):
+        return x.reshape(newshape)
     if not isinstance(x, Symbolic) and not has_traced(newshape):
         newshape = [newshape] if isinstance(newshape, int) else newshape
-        return np.reshape(x, [-1 if s is None else int(s) for s in newshape])
+        return x.reshape([-1 if s is None else int(s) for s in newshape])
     return Symbolic(ops.reshape(node_of(x), size_vector(newshape)))
 
 
 def ravel(x):
     x = convert_to_tensor(x)
-    return placed(np.ravel, ops.flatten, x)
+    return Symbolic(ops.flatten(x.node)) if isinstance(x, Symbolic) else x.ravel()
 
 
 def transpose(x, axes=None):
     x = convert_to_tensor(x)
     axes = None if axes is None else tuple(a % x.ndim for a in axes)
-    return placed(lambda a: np.transpose(a, axes), lambda n: ops.transpose(n, axes), x)
+    return Symbolic(ops.transpose(x.node, axes)) if isinstance(x, Symbolic) else x.transpose(axes)
 
 
 def swapaxes(x, axis1, axis2):
     x = convert_to_tensor(x)
-    return placed(
-        lambda a: np.swapaxes(a, axis1, axis2), lambda n: ops.swapaxes(n, axis1, axis2), x
-    )
+    if isinstance(x, Symbolic):
+        return Symbolic(ops.swapaxes(x.node, axis1, axis2))
+    return x.swapaxes(axis1, axis2)
 
 
 def moveaxis(x, source, destination):
@@ -75,6 +78,8 @@ def move_axes(n, source, destination):
 
 def expand_dims(x, axis):
     x = convert_to_tensor(x)
+    if axis.__class__ is int and -x.ndim - 1 <= axis <= x.ndim and not isinstance(x, Symbolic):
+        return x[(*(slice(None),) * (axis % (x.ndim + 1)), None)]
 
     def graph(n):
         axes = axis if isinstance(axis, list | tuple) else [axis]
@@ -88,32 +93,28 @@ def expand_dims(x, axis):
 
 def squeeze(x, axis=None):
     x = convert_to_tensor(x)
-
-    def graph(n):
-        axes = axis if isinstance(axis, list | tuple) or axis is None else [axis]
-        if axes is None:
-            if None in n.shape:
-                raise ValueError(f"squeeze of shape {n.shape} has to know which sizes are 1")
-            axes = [a for a, size in enumerate(n.shape) if size == 1]
-        return ops.squeeze(n, tuple(a % n.ndim for a in axes))
-
-    return placed(lambda a: np.squeeze(a, as_axis(axis)), graph, x)
+    if not isinstance(x, Symbolic):
+        return x.squeeze(as_axis(axis))
+    axes = axis if isinstance(axis, list | tuple) or axis is None else [axis]
+    if axes is None:
+        if None in x.shape:
+            raise ValueError(f"squeeze of shape {x.shape} has to know which sizes are 1")
+        axes = [a for a, size in enumerate(x.shape) if size == 1]
+    return Symbolic(ops.squeeze(x.node, tuple(a % x.ndim for a in axes)))
 
 
 def broadcast_to(x, shape):
     x = convert_to_tensor(x)
-    if not isinstance(x, Symbolic) and not has_traced(shape):
+    if x.__class__ is np.ndarray and (whole(shape) or not has_traced(shape)):
         return np.broadcast_to(x, shape)
     return Symbolic(ops.broadcast_to(node_of(x), size_vector(shape)))
 
 
 def flip(x, axis=None):
     x = convert_to_tensor(x)
-    return placed(
-        lambda a: np.flip(a, as_axis(axis)),
-        lambda n: ops.flip(n, [axis] if isinstance(axis, int) else axis),
-        x,
-    )
+    if isinstance(x, Symbolic):
+        return Symbolic(ops.flip(x.node, [axis] if isinstance(axis, int) else axis))
+    return np.flip(x, as_axis(axis))
 
 
 def fliplr(x):
@@ -148,16 +149,14 @@ def rot90(array, k=1, axes=(0, 1)):
 
 def roll(x, shift, axis=None):
     x = convert_to_tensor(x)
-
-    def graph(n):
-        if isinstance(axis, list | tuple):
-            shifts = shift if isinstance(shift, list | tuple) else [shift] * len(axis)
-            for s, a in zip(shifts, axis):
-                n = ops.roll(n, s, a)
-            return n
-        return ops.roll(n, shift, axis)
-
-    return placed(lambda a: np.roll(a, shift, axis), graph, x)
+    if not isinstance(x, Symbolic):
+        return np.roll(x, shift, axis)
+    if not isinstance(axis, list | tuple):
+        return Symbolic(ops.roll(x.node, shift, axis))
+    node, shifts = x.node, shift if isinstance(shift, list | tuple) else [shift] * len(axis)
+    for s, a in zip(shifts, axis):
+        node = ops.roll(node, s, a)
+    return Symbolic(node)
 
 
 def repeat(x, repeats, axis=None):
@@ -167,12 +166,12 @@ def repeat(x, repeats, axis=None):
         if not isinstance(repeats, Symbolic) and count.size == 1:
             return Symbolic(ops.repeat_elements(node_of(x), int(count.reshape(())), axis))
         return Symbolic(ops.repeat(node_of(x), count, axis))
-    return np.repeat(x, repeats, axis=axis)
+    return x.repeat(repeats, axis)
 
 
 def tile(x, repeats):
     x = convert_to_tensor(x)
-    if not isinstance(x, Symbolic) and not has_traced(repeats):
+    if x.__class__ is np.ndarray and (repeats.__class__ is int or not has_traced(*repeats)):
         return np.tile(x, repeats)
     return Symbolic(ops.tile(node_of(x), size_vector(repeats)))
 
@@ -228,9 +227,8 @@ def _padded(node, axis, before, after, mode):
 def _alike(xs):
     """Tensors in one promoted dtype."""
     xs = [convert_to_tensor(x) for x in xs]
-    dtypes = {dtype_of(x) for x in xs}
-    if len(dtypes) > 1:
-        dtype = result_type(*dtypes)
+    if len({x.dtype for x in xs}) > 1:
+        dtype = result_type(*{dtype_of(x) for x in xs})
         xs = [cast(x, dtype) for x in xs]
     return xs
 
@@ -242,16 +240,30 @@ def _joined(xs, eager, graph):
     return eager(xs)
 
 
+def _arrays(xs):
+    """Whether they are joined as they are."""
+    dtype = getattr(xs[0], "dtype", None) if xs.__class__ in (list, tuple) and xs else None
+    return dtype in KEPT and all(x.__class__ is np.ndarray and x.dtype is dtype for x in xs)
+
+
 def concatenate(xs, axis=0):
-    return _joined(
-        xs,
-        lambda a: np.concatenate(a, axis=axis),
-        lambda n: ops.concatenate([ops.flatten(i) for i in n] if axis is None else n, axis or 0),
-    )
+    if _arrays(xs):
+        return np.concatenate(xs, axis)
+    xs = _alike(xs)
+    if not has_traced(*xs):
+        return np.concatenate(xs, axis)
+    nodes = [node_of(x) for x in xs]
+    nodes = [ops.flatten(n) for n in nodes] if axis is None else nodes
+    return Symbolic(ops.concatenate(nodes, axis or 0))
 
 
 def stack(x, axis=0):
-    return _joined(x, lambda a: np.stack(a, axis=axis), lambda n: ops.stack(n, axis))
+    if _arrays(x):
+        return np.stack(x, axis)
+    xs = _alike(x)
+    if has_traced(*xs):
+        return Symbolic(ops.stack([node_of(x) for x in xs], axis))
+    return np.stack(xs, axis)
 
 
 def append(x1, x2, axis=None):
@@ -350,23 +362,25 @@ def take(x, indices, axis=None):
     x, indices = convert_to_tensor(x), convert_to_tensor(indices)
     if "int" not in dtype_of(indices):
         indices = cast(indices, "int64")
-
-    def graph(n, i):
-        n, at = (ops.flatten(n), 0) if axis is None else (n, axis)
-        return ops.take(n, i, at)
-
-    return placed(lambda a, i: np.take(a, i, axis), graph, x, indices)
+    if x.__class__ is np.ndarray and indices.__class__ is np.ndarray:
+        return x.take(indices, axis)
+    n, at = (ops.flatten(node_of(x)), 0) if axis is None else (node_of(x), axis)
+    return Symbolic(ops.take(n, node_of(indices), at))
 
 
 def take_along_axis(x, indices, axis=None):
-    x, indices = convert_to_tensor(x), convert_to_tensor(indices)
+    x = convert_to_tensor(x)
+    indices = indices if _counts_in_int64(indices) else cast(convert_to_tensor(indices), "int64")
+    if x.__class__ is np.ndarray and indices.__class__ is np.ndarray:
+        return np.take_along_axis(x, indices, axis)
+    n, i = node_of(x), node_of(indices)
+    if axis is None:
+        n, i = ops.flatten(n), ops.flatten(i)
+    return Symbolic(ops.take_along_axis(n, i, axis or 0))
 
-    def graph(n, i):
-        if axis is None:
-            return ops.take_along_axis(ops.flatten(n), ops.flatten(i), 0)
-        return ops.take_along_axis(n, i, axis)
 
-    return placed(lambda a, i: np.take_along_axis(a, i, axis), graph, x, cast(indices, "int64"))
+def _counts_in_int64(x):
+    return x.__class__ is np.ndarray and x.dtype == np.int64
 
 
 def nonzero(x):
@@ -423,6 +437,8 @@ def isin(x1, x2, assume_unique=False, invert=False):
 def _filled(value, eager):
     def function(shape, dtype=None):
         dtype = standardize_dtype(dtype or config.floatx())
+        if shape.__class__ is tuple and whole(shape):
+            return eager(shape, dtype)
         shape = [shape] if isinstance(shape, int | np.integer | Symbolic) else shape
         if has_traced(*shape) or builtins.any(is_variable(s) for s in shape):
             return Symbolic(ops.broadcast_to(node_of(value, dtype), size_vector(shape)))
@@ -448,6 +464,8 @@ def full(shape, fill_value, dtype=None):
 def full_like(x, fill_value, dtype=None):
     x = convert_to_tensor(x)
     fill_value = convert_to_tensor(fill_value, dtype or x.dtype)
+    if x.__class__ is np.ndarray and fill_value.__class__ is np.ndarray:
+        return np.full_like(x, fill_value, fill_value.dtype)
     return placed(
         lambda a, v: np.full_like(a, v, dtype=v.dtype),
         lambda n, v: ops.broadcast_like(v, ops.zeros_like(n, dtype=v.dtype)),
@@ -457,10 +475,16 @@ def full_like(x, fill_value, dtype=None):
 
 
 def zeros_like(x, dtype=None):
+    x = convert_to_tensor(x)
+    if x.__class__ is np.ndarray:
+        return np.zeros_like(x, x.dtype if dtype is None else standardize_dtype(dtype))
     return full_like(x, 0, dtype)
 
 
 def ones_like(x, dtype=None):
+    x = convert_to_tensor(x)
+    if x.__class__ is np.ndarray:
+        return np.ones_like(x, x.dtype if dtype is None else standardize_dtype(dtype))
     return full_like(x, 1, dtype)
 
 
@@ -525,12 +549,14 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
 
 
 def eye(N, M=None, k=0, dtype=None):  # noqa: N803
-    dtype = dtype or config.floatx()
+    dtype = standardize_dtype(dtype or config.floatx())
+    if N.__class__ is int and M is None:
+        return np.eye(N, k=k, dtype=dtype)
     if has_traced(N, M):
         rows = arange(N)
         columns = rows if M is None else arange(M)
         hot = ops.eq(ops.add(ops.expand_dims(node_of(rows), 1), k), node_of(columns))
-        return Symbolic(cast_node(hot, standardize_dtype(dtype)))
+        return Symbolic(cast_node(hot, dtype))
     return np.eye(N, M=M, k=k, dtype=dtype)
 
 
@@ -545,13 +571,15 @@ def tri(N, M=None, k=0, dtype=None):  # noqa: N803
 def _triangle(name, eager, graph):
     def function(x, k=0):
         x = convert_to_tensor(x)
+        if x.__class__ is np.ndarray:
+            return eager(x, k)
 
         def of_node(n):
             if n.dtype == "bool":
                 return cast_node(graph(ops.cast(n, "uint8"), k), "bool")
             return graph(n, k)
 
-        return placed(lambda a: eager(a, k), of_node, x)
+        return Symbolic(of_node(x.node))
 
     function.__name__, function.__doc__ = name, f"keras.ops.{name}."
     return function
@@ -562,11 +590,9 @@ tril, triu = _triangle("tril", np.tril, ops.tril), _triangle("triu", np.triu, op
 
 def diag(x, k=0):
     x = convert_to_tensor(x)
-
-    def graph(n):
-        return ops.diag(n, k) if n.ndim == 1 else ops.diagonal(n, k)
-
-    return placed(lambda a: np.diag(a, k), graph, x)
+    if not isinstance(x, Symbolic):
+        return np.diag(x, k)
+    return Symbolic(ops.diag(x.node, k) if x.ndim == 1 else ops.diagonal(x.node, k))
 
 
 def diagflat(x, k=0):

@@ -147,3 +147,35 @@ int64_t ck_count_bytes(int64_t itemsize, int nd, const npy_intp *shape)
     }
     return empty ? 0 : bytes;
 }
+
+/* The array in an integer dtype, cut at its ends: C leaves open what other floats become. */
+PyObject *ck_saturated(PyObject *module, PyObject *args)
+{
+    PyArrayObject *x;
+    int number;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!i:saturated", &PyArray_Type, &x, &number))
+        return NULL;
+    const int from = PyArray_TYPE(x);
+    PyArray_Descr *descr = PyArray_DescrFromType(number);
+    if (!descr)
+        return NULL;
+    if ((from != NPY_FLOAT && from != NPY_DOUBLE) || (descr->kind != 'i' && descr->kind != 'u')) {
+        PyErr_Format(PyExc_TypeError, "saturated makes integers of float32 and float64, not %R of "
+                     "%R", descr, PyArray_DESCR(x));
+        Py_DECREF(descr);
+        return NULL;
+    }
+    const int is_signed = descr->kind == 'i', fortran = PyArray_ISFARRAY_RO(x);
+    const int log = __builtin_ctz((unsigned)PyDataType_ELSIZE(descr));
+    PyArrayObject *in = (PyArrayObject *)PyArray_FROM_OF(
+        (PyObject *)x, (fortran ? NPY_ARRAY_FARRAY_RO : NPY_ARRAY_CARRAY_RO) | NPY_ARRAY_NOTSWAPPED);
+    PyArrayObject *out = NULL;
+    if (!in)
+        Py_DECREF(descr);
+    else if ((out = (PyArrayObject *)PyArray_Empty(PyArray_NDIM(x), PyArray_DIMS(x), descr, fortran)))
+        ck_saturate(from == NPY_DOUBLE, PyArray_DATA(in), PyArray_SIZE(x), is_signed, log,
+                    PyArray_DATA(out));
+    Py_XDECREF(in);
+    return (PyObject *)out;
+}

@@ -157,6 +157,9 @@ static PyMethodDef methods[] = {
     {"pool_trim", pool_trim, METH_NOARGS, "pool_trim(): give idle memory back to the system."},
     {"native_scratch", native_scratch, METH_O,
      "native_scratch(dims) -> bytes of scratch that a native instruction with these dims needs."},
+    {"saturated", ck_saturated, METH_VARARGS,
+     "saturated(x, number) -> the float32 or float64 array x in an integer dtype of NumPy's number:\n"
+     "what is beyond the integers becomes the nearest of them, NaN 0."},
     {"sizes", ck_sizes_fill, METH_VARARGS,
      "sizes(code, args, assumed, symbols) -> int64 vector of all sizes of a class of shapes for\n"
      "these values of its symbols; None where an assumption does not hold (see sizes.c)."},

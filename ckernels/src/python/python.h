@@ -222,6 +222,9 @@ int ck_sizes_evaluate(const int64_t *code, Py_ssize_t n, const int64_t *args, co
 int ck_arena_place(const int64_t *size, Py_ssize_t n, const int64_t *start, const int64_t *below,
                    Py_ssize_t count, int64_t *at, int64_t *top);
 
+/* ---- arrays.c: floats in integers, see saturate.c ---- */
+PyObject *ck_saturated(PyObject *module, PyObject *args);
+
 /* ---- lookup.c: from arguments to a plan ---- */
 typedef struct { PyArray_Descr *descr; int nd; } ck_input;
 
