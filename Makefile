@@ -74,7 +74,7 @@ $(VENV)/.runtime: $(VENV)/.base setup.py build_tools/extension.py build_tools/cf
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.base pyproject.toml setup.py
-	$(PIP) wheel
+	$(PIP) "setuptools>=77" wheel
 	CKERNELS_NO_RUNTIME=1 $(PIP) --no-build-isolation -e ".[test,dev]"
 	@touch $@
 
