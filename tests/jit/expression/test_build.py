@@ -114,3 +114,11 @@ def test_byte_strings_are_compared_by_numpy():
     np.testing.assert_array_equal(evaluate("s == 'x'", {"s": s}), [False, True, False])
     np.testing.assert_array_equal(evaluate("contains(s, b'b')", {"s": s}), [True, False, False])
     np.testing.assert_array_equal(evaluate("s < t", {"s": s, "t": s[::-1]}), s < s[::-1])
+
+
+@pytest.mark.parametrize("a, b", [(1, 65), (3, 2**62), (-1, 10**9), (0, 2**62)])
+def test_shifts_beyond_64_bits_are_refused(a, b):
+    """Python would take all memory, or says that there are too many digits."""
+    with pytest.raises((ArgumentError, OverflowError, ValueError), match="64|large"):
+        fold("<<", [a, b])
+    assert fold("<<", [3, 4]) == 48

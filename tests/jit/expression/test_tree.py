@@ -9,8 +9,8 @@ from ckernels.jit.expression.build import NUMPY_MEANING, Arrays, walk
 from ckernels.jit.expression.tree import STEPS, parse
 
 OPERATORS = "+ - * / // % ** << >> & | ^ < <= == !=".split()
-SYNTAX = ["", "2+", "+", "a b", "a,", ",", "a, b", "(a", "a)", "()", "f(", "f(,)", "f(a,)",
-          "f(a b)", "1 if a else b", "a = b", "import os", "lambda", "a.real b",
+SYNTAX = ["", ")", "1 + )", "2+", "+", "a b", "a,", ",", "a, b", "(a", "a)", "()", "f(", "f(,)",
+          "f(a,)", "f(a b)", "1 if a else b", "a = b", "import os", "lambda", "a.real b",
           "f(a, axis=1, b)", "(a, b)", "f(axis=1)", "in a"]  # fmt: skip
 MEANINGLESS = ["a and b", "a or b", "not a", "a < b < c", "a == b != c", "f(a, keepdims=1)",
                "f(a, axis=b)", "f(a, axis=)", "f(a, axis=1.0)", "f(a, axis='x')"]  # fmt: skip

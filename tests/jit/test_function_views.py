@@ -1,0 +1,94 @@
+"""Views under jit beside NumPy: what is stored shows in them, whenever it is stored."""
+
+import numpy as np
+import pytest
+
+import ckernels as ck
+from ckernels.base.errors import NotSupported
+
+from .beside import check, same
+
+
+def parts_of_complex(z):
+    z.real[0] = 5
+    z.imag[1:] *= 2
+    re = z.real
+    z += 1
+    return re, z.imag, z.conj(), z * 2
+
+
+def seen_late(a):
+    d, wide, turned = np.diag(a), np.broadcast_to(a[0], a.shape), np.rot90(a)
+    a[0, 0] = 7
+    a[-1] += 1
+    return d * 2, wide + 0, turned, np.rollaxis(a, 1), np.unstack(a)[1], a.diagonal(1) + 0
+
+
+def replaced_in_place(x):
+    y = np.nan_to_num(x, copy=False)
+    y[0] = 3
+    return x
+
+
+def windows_see_stores(x):
+    w = np.lib.stride_tricks.sliding_window_view(x, 3)
+    x[2] = 9
+    return w.sum(1)
+
+
+@pytest.mark.parametrize("n", [3, 20])
+@pytest.mark.parametrize("function, make", [
+    (parts_of_complex, lambda n: np.arange(n) + 1j * np.array([np.inf, *range(1, n)])),
+    (seen_late, lambda n: np.arange(n * n * 1.0).reshape(n, n)),
+    (replaced_in_place, lambda n: np.array([1.0, np.nan, *[np.inf] * (n - 2)])),
+    (windows_see_stores, lambda n: np.arange(n * 1.0)),
+    (lambda x: (x**2, x**2.0, x**1), lambda n: np.arange(n) % 2 == 0),
+])  # fmt: skip
+def test_views_see_what_is_stored_later(function, make, n):
+    check(function, make(n))
+
+
+@pytest.mark.parametrize("store", [
+    lambda x: np.broadcast_to(x, (2, *x.shape)).__setitem__(0, 1.0),
+    lambda x: x[:, None].diagonal().__setitem__(0, 1.0), lambda x: x.imag.__setitem__(0, 1.0),
+])  # fmt: skip
+def test_views_that_are_only_to_be_read_raise_as_in_numpy(store):
+    with pytest.raises(ValueError, match="read-only") as ours:
+        ck.jit(store)(np.ones(3))
+    assert type(ours.value) is ValueError
+
+
+def test_gradients_go_through_stores_into_parts():
+    def f(x):
+        z = x * (1 + 2j)
+        z.real[...] = z.imag**2
+        z.imag[1] = 3 * z.real[2]
+        return (np.abs(z) ** 2).sum()
+
+    x, step = np.array([0.5, -1.0, 2.0]), 1e-6
+    want = [(f(x + step * e) - f(x - step * e)) / (2 * step) for e in np.eye(3)]
+    np.testing.assert_allclose(ck.jit.grad(f)(x), want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("window", [
+    lambda x: np.lib.stride_tricks.sliding_window_view(x, x.shape[0] - 2),
+    lambda x: np.lib.stride_tricks.sliding_window_view(x, (x.size // 2,))[:: x.size // 4],
+    lambda x: np.broadcast_to(x, (x.size, x.size)),
+    lambda x: np.diag(np.outer(x, x), x.size // 2),
+])  # fmt: skip
+def test_views_of_as_many_elements_as_sizes_say_are_returned_at_each_size(window):
+    jitted = ck.jit(window)
+    for n in (6, 9, 8, 6):
+        same(window(np.arange(1.0, n + 1)), jitted(np.arange(1.0, n + 1)))
+    assert not jitted.report()["numpy"]
+
+
+def test_views_of_the_same_and_of_another_dtype():
+    def same_dtype(a):
+        b = a.view()
+        b[0] = 3
+        return a * 2, b
+
+    check(same_dtype, np.arange(12.0))
+    with pytest.raises(NotSupported, match="another dtype"):
+        ck.jit(lambda a: a.view("i8"), strict=True)(np.arange(12.0))
