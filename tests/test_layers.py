@@ -55,6 +55,7 @@ REGISTRATIONS = {
     "register_shown": {"theano"},           # scans look like Theano's ops
     "register_hook": {"theano"},            # what goes up inside of it: base/hooks.py has the list
     "register_sparse": {"api"},             # operators of sparse tensors, which load late
+    "register_parted": {"api"},             # what of other libraries makes such handles
     "register_names": {"__init__"},         # refusals of NumPy's functions name those of K
 }  # fmt: skip
 FOREIGN = (  # of Python, PyTensor and Dask

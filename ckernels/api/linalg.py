@@ -2,8 +2,8 @@
 
 from .. import ops
 from ..base.errors import ArgumentError
-from .operands import is_sparse_matrix, node_of, operand
-from .sparsetensor import SparseTensor, sparse_constant
+from .operands import node_of, operand
+from .parted import Parted, as_parted
 from .tensor import Tensor
 
 
@@ -33,13 +33,10 @@ def dot(x, y):
     >>> K.int_shape(K.dot(K.zeros((2, 3)), K.zeros((4, 3, 5))))
     (2, 4, 5)
     """
-    if is_sparse_matrix(x) or is_sparse_matrix(y):
-        from . import sparse  # noqa: F401 (start-up: the operators of sparse tensors)
-
-        x, y = (sparse_constant(v) if is_sparse_matrix(v) else v for v in (x, y))
-    if isinstance(x, SparseTensor):
+    x, y = as_parted(x), as_parted(y)
+    if isinstance(x, Parted):
         return x.dot(y)
-    if isinstance(y, SparseTensor):
+    if isinstance(y, Parted):
         return y.__rmatmul__(x)
     return Tensor(ops.dot(node_of(x), node_of(y)))
 

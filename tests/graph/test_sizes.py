@@ -296,3 +296,22 @@ def test_a_class_that_is_not_well_formed_is_refused():
             _runtime.sizes(np.array([row], np.int64), none, empty, np.array([4]))
     with pytest.raises(ValueError, match="well formed"):
         _runtime.sizes(np.array([(0, 3, 0)]), none, np.array([(0, 1)]), np.array([4]))
+
+
+@pytest.mark.parametrize("step", [1, 2, -1])
+def test_slices_whose_bounds_alone_are_open(step):
+    """An axis of a known size, a start and a stop that are sizes of a call."""
+    for start in range(2, 6):
+        for stop in range(2, 6):
+            for n in (0, 3, 4, 7):
+                _, (a, b) = made(start, stop)
+                found = indices((a, b, step), n)
+                line = range(n)[slice(start, stop, step)]
+                assert value_of(found.count) == len(line)
+                if len(line):
+                    assert value_of(found.start) == line.start
+    of, (a, b) = made(4, 6)
+    found = indices((a, b, abs(step)), 9)
+    for start, stop in ((3, 8), (2, 7), (4, 6)):  # no value was taken for granted
+        line = range(9)[slice(start, stop, abs(step))]
+        assert evaluated(of, [found.start, found.count], [start, stop]) == [line.start, len(line)]

@@ -292,3 +292,20 @@ def test_same_bits_for_any_number_of_threads(threads):
             K.set_num_threads(before)
         found.append(K.get_value(w))
     np.testing.assert_array_equal(*found)
+
+
+def test_what_is_read_between_two_stores_is_made():
+    """A table is changed in place only where nobody reads it half changed, nor what it will be."""
+    array = np.array([5, 1, 5, 3], "int32")
+    read = {"half": lambda half, new: [K.sum(half), half[4:8]], "new": lambda half, new: [new * 2],
+            "none": lambda half, new: []}  # fmt: skip
+    for name, outputs in read.items():
+        made, start = [], RNG.normal(size=(60, 4)).astype("float32")
+        for mode in (None, "reference"):
+            w, i = K.variable(start, name="w"), K.placeholder((None,), dtype="int32")
+            half = K.set_subtensor(w[i], 0.5)
+            new = K.inc_subtensor(half[2:7], 1.0)
+            f = K.function([i], outputs(half, new), updates=[(w, new)], mode=mode)
+            made.append((f, w))
+        f = same(made, array)
+        assert in_place(f, array) == [name == "none"], name

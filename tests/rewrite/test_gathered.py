@@ -55,6 +55,8 @@ CASES = {
     "a slice and a matrix and a row": lambda: (
         W - columns(1, 2) * leaf((50, 3), "float32") * leaf((3,), "float32")),
     "of itself twice": lambda: (lambda s: W - (s + s))(scatter()),
+    "a rate that is computed": lambda: W - scatter() * ops.exp(leaf((1, 3), "float32")),
+    "a rate of its own root": lambda: W - scatter() * ops.expand(ops.mul(RATE, RATE), (0, 1)),
     "clipped": lambda: W - RATE * ops.clip(scatter(), -0.5, 0.5),
     "chosen": lambda: W - ops.where(scatter() > 0.3, scatter() * 2, scatter()),
     "its sign": lambda: W - RATE * ops.sign(scatter()),

@@ -14,6 +14,7 @@ from ckernels import ops
 from ckernels.autodiff.reverse import grad
 from ckernels.ops.reference import evaluate
 from ckernels.rewrite import optimise
+from ckernels.rewrite.stabilise import exponent
 
 from .helpers import placeholder, ulps
 
@@ -334,3 +335,18 @@ def test_near_misses_of_what_cancels(cost):
     env = {x: rng.normal(size=(4, 3)), y: rng.normal(size=(4, 3))}
     got, want = run([cost(x, y)], env)[0], evaluate([cost(x, y)], env)[0]
     np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("value", [0.0, -0.0, np.inf, -np.inf, np.nan])
+def test_powers_by_0_and_by_no_number_have_no_exponent(value):
+    """log(x ** 0) is 0 where x is 0 or inf, of which 0 * log(x) is NaN."""
+    assert exponent(ops.to_node(np.float64(value), "c")) is None
+    assert exponent(ops.to_node(np.float64(-2.5), "c")) == -2.5
+    assert exponent(ops.to_node(np.full(2, 3.0), "c")) is None
+    x = placeholder("float64", (4,))
+    values = np.array([0.0, np.inf, 2.0, -1.0])
+    with np.errstate(all="ignore"):
+        want = np.log(values ** np.float64(value))
+    np.testing.assert_array_equal(
+        run([ops.log(ops.pow(x, np.float64(value)))], {x: values})[0], want
+    )

@@ -102,12 +102,6 @@ def _positive(x):
     return x
 
 
-def _sign(x):
-    if dtypes.is_complex(x.dtype):
-        raise NotSupported("sign of complex numbers")
-    return ops.sign(x)
-
-
 def _reciprocal(x):
     if dtypes.is_discrete(x.dtype):
         raise NotSupported("the reciprocal of integers")
@@ -209,7 +203,7 @@ for _function, _build in {
     np.true_divide: ops.true_div, np.floor_divide: ops.floor_div, np.remainder: ops.mod,
     np.divmod: _divmod, np.fmod: _fmod, np.modf: _modf, np.power: _power, np.float_power: _power,
     np.negative: ops.neg, np.positive: _positive, np.absolute: ops.abs, np.fabs: ops.abs,
-    np.sign: _sign, np.square: ops.square, np.sqrt: ops.sqrt, np.reciprocal: _reciprocal,
+    np.sign: ops.sign, np.square: ops.square, np.sqrt: ops.sqrt, np.reciprocal: _reciprocal,
     np.cbrt: _cbrt, np.exp: ops.exp, np.exp2: ops.exp2, np.expm1: ops.expm1, np.log: ops.log,
     np.log2: ops.log2, np.log10: ops.log10, np.log1p: ops.log1p, np.logaddexp: _logaddexp,
     np.logaddexp2: _logaddexp2, np.sin: ops.sin, np.cos: ops.cos, np.tan: ops.tan,

@@ -48,3 +48,23 @@ def test_two_draws_of_one_plan(dtype):
             np.testing.assert_array_equal(after, want)
             np.testing.assert_allclose(numbers.ravel(), 2 * z / (M1 + 1), 1e-6, 1e-9)
     assert all(i.kind != PYCALL for i in f.info.program.instructions)
+
+
+@pytest.mark.parametrize("view", ["turned", "every second", "reversed", "columns reversed"])
+def test_states_that_are_views(view):
+    """They are laid out in C order before, where shapes are known too."""
+    rng = np.random.default_rng(4)
+    see = {
+        "turned": lambda x: x.T if isinstance(x, np.ndarray) else K.transpose(x),
+        "every second": lambda x: x[::2],
+        "reversed": lambda x: x[::-1],
+        "columns reversed": lambda x: x[:, ::-1],
+    }[view]
+    rows, columns = (6, 8) if view == "turned" else (8, 6)
+    states = rng.integers(1, 2**31 - 70000, (rows, columns)).astype("int32")
+    x = K.placeholder((rows, columns), dtype="int32")
+    f = K.function([x], [Tensor(n) for n in mrg.mrg_uniform(see(x).node, (3, 5), "float64")])
+    after, numbers = f(states)
+    want, z = drawn(see(states), 15)
+    np.testing.assert_array_equal(after, want)
+    np.testing.assert_allclose(numbers.ravel(), z / (M1 + 1), 1e-9)
