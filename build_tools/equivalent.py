@@ -4,6 +4,30 @@
 """
 
 EQUIVALENT = {
+    "ckernels/codegen/lower.py": {
+        "`high < 0` is `high <= 0`": (
+            "An axis whose stride is never above 0 and may be 0 is the same from its other end."
+        ),
+    },
+    "ckernels/ops/properties.py": {
+        "VALUES without `mask_indices`": (
+            "Where `data_decides` misses an op the first call finds out, after one attempt more."
+        ),
+    },
+    "ckernels/plan/stores.py": {
+        "without `or same`": (
+            "A state that all steps leave as it is may lie in its variable too: nobody writes it."
+        ),
+    },
+    "ckernels/rewrite/engine.py": {
+        "without `or not chain`": (
+            "Without views in between a rule is asked the same question again, to the same answer."
+        ),
+    },
+    "ckernels/src/gemm/gemm.c": {
+        "`<=` for `<` in `int few = s->m < FEW_ROWS && s->n >= 2 * MIN_COLS && bytes <= "
+        "FEW_BYTES;`, column 19": "The same bits from any grid: it decides how fast they come.",
+    },
     "ckernels/autodiff/scan_saved.py": {
         "never `if node.op.kind == 'reduce'`": (
             "What a sum costs decides only whether its result is stored or summed again, to the "

@@ -12,7 +12,7 @@ from ..base.errors import DTypeError, NotSupported, ShapeError, UsageError, user
 from ..graph.node import constant, make
 from ..graph.shapes import show
 from .operands import converted, is_sparse_matrix, operand
-from .parted import Parted, register_parted
+from .parted import Parted
 from .tensor import Comparison, Tensor, Variable, comparable, function_of, placeholder_node
 
 FORMATS = ("csr", "csc")
@@ -322,15 +322,6 @@ def sparse_constant(matrix, name=None):
     return SparseTensor(
         *(Tensor(constant(p)) for p in parts), constant(empty(shape)), matrix.format, name
     )
-
-
-def _of_matrix(matrix):
-    from . import sparse  # noqa: F401 (start-up: the operators of sparse tensors)
-
-    return sparse_constant(matrix)
-
-
-register_parted(is_sparse_matrix, _of_matrix)
 
 
 def is_input(x):

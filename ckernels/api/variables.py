@@ -20,15 +20,26 @@ from .operands import (
     shape_vector,
     static_shape,
 )
+from .parted import register_parted
 from .sparsetensor import (
     SparseTensor,
     SparseVariable,
     is_input,
+    sparse_constant,
     sparse_placeholder,
 )
 from .tensor import Tensor, Variable, need_tensor, need_variable, placeholder_node
 
 MOST_DIMENSIONS = 32  # of an array that a call takes: MAX_DIMS of the runtime
+
+
+def _of_matrix(matrix):
+    from . import sparse  # noqa: F401 (start-up: the operators of sparse tensors)
+
+    return sparse_constant(matrix)
+
+
+register_parted(is_sparse_matrix, _of_matrix)
 
 
 def variable(value, dtype=None, name=None):

@@ -191,7 +191,7 @@ def few_of_outer(node):
         return None
     from_end, found = a.ndim - axes[0], {}
     parts = [part_along(a, from_end, k, a, found) for k in range(count)]
-    if None in parts or a.size == 0:
+    if None in parts:
         return None
     made = functools.reduce(lambda x, y: make(BINARY[node.op.name], (x, y)), parts)
     return made if made.dtype == node.dtype else None

@@ -79,7 +79,8 @@ def runs_over_it(join):
         return IN_CHUNKS(join.node)
     if group.wide() != {a for a in join.amap if a is not None}:
         return OTHER_SHAPE(join.node, group.domain)
-    turned = any(source is not join.node for source in join.ways.values())  # memory decides
+    (source,) = join.ways.values()  # more of them were refused
+    turned = source is not join.node  # memory decides
     return ACROSS(join.node) if set(group.reduced) - {join.amap[-1]} and not turned else None
 
 
