@@ -211,17 +211,22 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
     # ---- parts ---------------------------------------------------------------------------------
 
     def __getitem__(self, key):
+        given = key if isinstance(key, tuple) else (key,)
+        dotted = any(k is Ellipsis for k in given)
+        copied = any(map(_is_array_of_one_place, given))
         key, basic, mask = self.owner.key(self, key)
         if mask is not None and mask.ndim <= self.ndim:
             return ArrayValue(self.owner, None, False, True, masked=(self.read(), mask))
         if self.scalar or not basic:
-            return self.fresh(part(self.read(), key), basic and self.scalar, True)
+            return self.fresh(part(self.read(), key), basic and self.scalar and not dotted, True)
         whole = all(isinstance(k, (int, Node)) for k in key) and len(key) == self.ndim
-        if whole:
+        if whole and not dotted:
             return self.fresh(part(self.read(), key), True)
+        if copied:
+            return self.fresh(part(self.read(), key), False, True)
         plain = self.plain and _leading(key)
         return self.through(lambda n: part(n, key), lambda n, v: with_part(n, key, v),
-                         lambda a, *found: a[filled(key, found)], plain, key,
+                         lambda a, *found: a[(*filled(key, found), *[...][:dotted])], plain, key,
                          nodes_of_key(key))  # fmt: skip
 
     def __setitem__(self, key, item):
@@ -256,6 +261,13 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
             if whole.ndim:
                 return None
         return ops.where(under(mask, old), whole, old)
+
+
+def _is_array_of_one_place(k):
+    """Whether an index is an array of no dimensions, where NumPy copies: an int gives a view."""
+    return (
+        isinstance(k, (np.ndarray, ArrayValue)) and not getattr(k, "scalar", False) and k.ndim == 0
+    )
 
 
 METHODS = ("__call__", "reduce", "accumulate", "reduceat", "outer")

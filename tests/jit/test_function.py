@@ -706,3 +706,61 @@ def test_a_part_under_a_mask_keeps_its_dtype():
         jitted(x)
     np.testing.assert_array_equal(x, [0, 1, 3, 4])
     check(whole_numbers_under_a_mask, np.arange(4.0))
+
+
+def all_but_an_ellipsis(a):
+    v = a[..., 0]
+    v += 1
+    return a, v
+
+
+def an_ellipsis(a):
+    v = a[...]
+    v += 1
+    return a, v, a[..., None]
+
+
+def one_element_in_a_loop(a):
+    for i in range(3):
+        v = a[i, ...]
+        v *= i + 2
+    w = a[-1, ...]
+    w[...] = 7
+    return v, w, a
+
+
+def place_in_an_array(a, n):
+    v, w, x = a[n], a[1:, n], a[n, ...]
+    v += 2
+    w += 3
+    x += 4
+    return a, v, w, x
+
+
+def place_in_a_constant(a):
+    v = a[np.array(1)]
+    v += 2
+    w = a[np.int64(0)]
+    w += 3
+    return a, v, w
+
+
+def number_of_a_scalar(a):
+    s = a.sum()[...]
+    s += 1
+    return s, a[np.array(0)]
+
+
+def test_elements_are_views_only_where_they_are_in_numpy():
+    """An ellipsis makes an array of one element, which is a view; an array as a place a copy."""
+    for dtype in ("f8", "u1", "c8"):
+        check(all_but_an_ellipsis, np.arange(3).astype(dtype))
+        check(all_but_an_ellipsis, np.arange(6).reshape(2, 3).astype(dtype))
+        check(an_ellipsis, np.arange(3).astype(dtype))
+        check(an_ellipsis, np.array(5, dtype))
+        check(one_element_in_a_loop, np.arange(1, 4).astype(dtype))
+    table = np.arange(6.0).reshape(3, 2)
+    for n in (np.array(1), np.int64(1), 1):
+        check(place_in_an_array, table, n, traced=None)
+    check(place_in_a_constant, table)
+    check(number_of_a_scalar, np.arange(3.0), traced=None)
