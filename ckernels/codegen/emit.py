@@ -17,14 +17,13 @@ from .forms.contraction import Contraction
 from .forms.flat import Flat, Tile
 from .forms.rows import Chunks, Rows
 from .forms.short import ShortRows
-from .forms.steps import Steps
 from .passes import interleave
 from .print_c import APART, SCHEDULED, Printer
 from .tidy import tidy_body
 
 FORMS = {"flat": Flat, "tile": Tile, "rows": Rows, "chunks": Chunks, "columns": Columns,
          "bundles": Bundles, "column_chunks": ColumnChunks, "contraction": Contraction,
-         "bands": BandedChunks, "steps": Steps}  # fmt: skip
+         "bands": BandedChunks}  # fmt: skip
 HEAD = "int $name(void *const *p, const int64_t *d, int64_t lo, int64_t hi)"
 ROWS_HEAD = "static " + HEAD.replace("$name", "$name_rows")
 COLUMNS_HEAD = (
@@ -70,11 +69,11 @@ def form_of(kernel):
 
 def written(kernel):
     """The text of a kernel of the IR, called $name."""
-    printer = Printer(getattr(kernel, "kernel", kernel))
+    printer = Printer(getattr(kernel, "kernel", kernel))  # of two loops the second
     form = form_of(kernel)(kernel, printer)
     form.write()
     attribute = ""
-    if kernel.form != "steps" and mathlib.snippets("\n".join(printer.lines)):
+    if mathlib.snippets("\n".join(printer.lines)):
         attribute = APART
     if kernel.form == "flat" and interleave(kernel):
         attribute = SCHEDULED

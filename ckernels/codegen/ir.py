@@ -109,7 +109,7 @@ def numeral(dtype, number):
 class Kernel:
     """See the module. `outer`, `runs`: how many outer and reduced dims the vector loop leaves.
 
-    The protocol of all kernels (this one, raw.RawKernel, stepped.Stepped): `form`, `operands`,
+    The protocol of all kernels (this one, raw.RawKernel): `form`, `operands`,
     `key()`, and a writer for their form in emit.py.
     """
 

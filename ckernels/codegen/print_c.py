@@ -366,10 +366,6 @@ class Printer:
         kind = ctype(self.k.values[i].dtype)
         self.put(f"const {kind} v{i}{tag} = {self.compute(i, place, names)};")
 
-    def define_state(self, i, place):
-        """The same for a value that later steps change."""
-        self.put(f"{ctype(self.k.values[i].dtype)} v{i} = {self.compute(i, place)};")
-
     def define_as(self, i, name, text):
         """A constant of the type of value i."""
         self.put(f"const {ctype(self.k.values[i].dtype)} {name} = {text};")

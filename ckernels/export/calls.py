@@ -174,10 +174,7 @@ def scan(calls, instr):
         seek.insert(0, f"{t} = {count} - 1 - {j};")
     elif any(f"{t}" in line.split(" = ", 1)[1] for line in seek):
         seek.insert(0, f"{t} = {j};")
-    if moving.stepped:
-        stepped(calls, instr, seek, j, most)
-    else:
-        stepwise(calls, instr, seek, j, most)
+    stepwise(calls, instr, seek, j, most)
     after(calls, moving, j, count)
     body, calls.lines = calls.lines[head:], calls.lines[:head]
     declare(calls, moving, body, (j, t, count, most), rows)
@@ -204,23 +201,6 @@ def stepwise(calls, instr, seek, j, most):
         calls.put("}")
     calls.depth -= 1
     calls.put("}")
-
-
-def stepped(calls, instr, seek, j, most):
-    """The body is one kernel that loops over the steps; rows end as those of the last step."""
-    inner = instr.body[0]
-    calls.put(f"if ({most} > 0) {{")
-    calls.depth += 1
-    calls.put(f"{j} = 0;")
-    for line in seek:
-        calls.put(line)
-    calls.call_kernel(inner, most, inner.node)
-    calls.put(f"{j} = {most} - 1;")
-    for line in seek:
-        calls.put(line)
-    calls.depth -= 1
-    calls.put("}")
-    calls.put(f"{j} = {most};")
 
 
 def after(calls, moving, j, count):

@@ -266,6 +266,7 @@ def planned(name, spec, leaves, dtype, scratch, last, of, most):
                     {},
                     None,
                     bands=False,
+                    loops=False,
                     in_place=False,
                     c_order=True,
                 ),

@@ -199,10 +199,14 @@ def value_of(ask, leaves):
 
 def forget_frames(problem):
     """Take the tracebacks from an exception that is kept: their frames have the arguments."""
-    problem.__traceback__ = None
-    for other in (problem.__cause__, problem.__context__, getattr(problem, "cause", None)):
-        if other is not None:
-            forget_frames(other)
+    todo, seen = [problem], set()
+    while todo:
+        each = todo.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        each.__traceback__ = None
+        todo += [each.__cause__, each.__context__, getattr(each, "cause", None)]
 
 
 def sizes_of(leaves):

@@ -6,7 +6,7 @@ says how the slot moves (ck_scan in ckernels.h).
 """
 
 from ..base.dtypes import ITEMSIZE
-from .instructions import Move, PyCall, Scan, flatten
+from .instructions import TOLD, Move, PyCall, Scan, flatten
 from .memory import arrange
 
 SPACES = {"tmp": 0, "in": 1, "cell": 2, "out": 3, "next": 4, "const": 5}
@@ -28,10 +28,13 @@ class Tables:
         self.scans = {}  # {id of a scan: ScanTable}
         addresses = iter(addresses)
         for tag, instr in enumerate(self.instructions):
-            if isinstance(instr, Scan):
+            if isinstance(instr, Scan) and not instr.told:
                 self.scans[id(instr.moving)] = ScanTable(instr.moving, tag)
                 self.owners.update((name, instr.moving) for name in instr.moving.moves)
             first, base, fn = len(self.ptrs), len(self.dims), 0
+            if instr.told:
+                self.instrs.append([TOLD, tag, fn, first, base, 0, 1, 1])
+                continue
             for buffer, offset in instr.places():
                 self.pointer(buffer, offset)
             self.dims.extend(instr.words())
@@ -78,6 +81,7 @@ class Tables:
         for table in reversed(list(self.scans.values())):
             self.instrs[table.tag][4] = len(self.dims)
             self.dims.extend(table.encode(self))
+            self.dims.extend(self.instructions[table.tag].dims)
 
 
 class ScanTable:
@@ -136,13 +140,13 @@ class ScanTable:
             scan.rows,
             scan.limit,
             int(scan.reverse),
-            int(scan.stepped),
+            int(scan.stepped > 0),
             *head,
             len(slides),
             len(moves),
             len(finals),
             len(traces),
-            *((parts.rows, parts.part, parts.stretch) if parts else (0, 0, 0)),
+            *((parts.rows, parts.part, parts.stretch) if parts else (0, 0, scan.stepped)),
         ]
         for rows in (slides, moves, finals, traces):
             for row in rows:

@@ -7,10 +7,11 @@ epilogue: a kernel that runs on their rows, panel by panel.
 
 import struct
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ..codegen.dims import LaunchDims
 
-KERNEL, GEMM, PYCALL, SCAN, IF, NATIVE = 0, 1, 2, 3, 4, 5  # enum of ckernels.h
+KERNEL, GEMM, PYCALL, SCAN, IF, NATIVE, TOLD = 0, 1, 2, 3, 4, 5, 6  # enum of ckernels.h
 
 
 def word_of(number):
@@ -49,6 +50,7 @@ class Instruction:
     # What most kinds have not
     kernel, body, inplace, work = None, (), (), 0
     n = block = grain = 1
+    told = False  # only told of: the kernel of a scan around it does the same
 
     def __repr__(self):
         return f"<{type(self).__name__} {self.name}>"
@@ -148,16 +150,26 @@ class PyCall(Instruction):
 
 @instruction
 class Scan(Instruction):
-    """A body that is run once per step; it has no pointers but those of `moving`."""
+    """A body that is run once per step; it has no pointers but those of `moving`, and of the kernel
+    that takes the steps, where there is one."""
 
     kind = SCAN
     body: list
     moving: object
+    kernel: object = None
+    dims: list = field(default_factory=list)  # of the kernel
 
     @property
     def n(self):
         """How many instructions are inside."""
         return count(self.body)
+
+    def take(self, kernel, pointers, dims, stretch):
+        """Let a kernel take the steps, `stretch` of them at a time."""
+        self.kernel, self.pointers, self.dims = kernel, pointers, dims
+        self.moving.stepped = stretch
+        for instr in flatten(self.body, self.depth + 1):
+            instr.told, instr.kernel = True, None
 
 
 @instruction
@@ -228,6 +240,16 @@ class BatchParts:
     stretch: int
 
 
+class HandedOn(NamedTuple):
+    """The rows of a state: `old`, which may be None, before a step and `new` after it; dtype and
+    count of its elements."""
+
+    old: tuple
+    new: tuple
+    dtype: str
+    count: object
+
+
 @dataclass
 class Moving:
     """What a Scan needs to know besides its body. Bases are (buffer, bytes)."""
@@ -241,7 +263,8 @@ class Moving:
     moves: dict = field(default_factory=dict)  # {("row", k): Move, or a base: it stays there}
     finals: list = field(default_factory=list)  # (to, row, first, bytes)
     traces: list = field(default_factory=list)  # (base, bytes of a row): zeros where none ran
-    stepped: bool = False  # the body is one kernel that takes many steps
+    states: list = field(default_factory=list)  # the HandedOn of each that is read one step later
+    stepped: int = 0  # how many steps a kernel takes at a time; 0: none takes them
     parts: BatchParts = None  # batch rows that take all steps by themselves
     whole: object = None  # the Reason why none do
 

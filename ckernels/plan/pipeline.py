@@ -37,6 +37,7 @@ class Draft:
     refused: frozenset = frozenset()  # keys of kernels that cannot be had: oracles run instead
     loose: frozenset = frozenset()
     bands: bool = True  # whether two loops may become one kernel
+    loops: bool = True  # whether kernels may take the steps of scans
     in_place: bool = True  # whether updates may write parts of a variable
     c_order: bool = False  # whether all results lie in C order
     roots: list = field(default_factory=list)
@@ -145,9 +146,15 @@ def schedule(draft):
 
 
 def lower(draft):
-    """Groups become kernels, all else other instructions, in an order; buffers have names."""
+    """Groups become kernels, all else other instructions, in an order; buffers have names. Kernels
+    take the steps of scans whose steps are short."""
+    from .. import compiler  # start-up
+    from .scan_in_kernel import take_steps  # start-up
+
     draft.binder.bands = draft.bands
     draft.instructions = draft.binder.run()
+    if draft.loops and not compiler.ready_made():
+        take_steps(draft.instructions, draft.binder.plan, draft.refused)
 
 
 def compile_kernels(draft):

@@ -19,10 +19,9 @@ from ..graph.sizes import Size, smallest, value_of
 from ..graph.walk import toposort
 from ..ops.bodies import shapes_known
 from ..ops.scan import ScanSignature, label
-from .instructions import Branch, Move, Moving, Scan, touched
+from .instructions import Branch, HandedOn, Move, Moving, Scan, touched
 from .lowerings.movement import copy_around, spread
 from .scan_by_rows import batch_parts
-from .scan_in_kernel import is_recurrence, take_steps
 from .stores import changed_input
 
 MOST = 1 << 40  # steps of a scan of which only the call knows how many
@@ -123,11 +122,9 @@ class ScanPlanner:
             for i in self.alive
             if self.state_uid(i) in inner.framed
         }
-        self.moving.stepped = is_recurrence(self, instructions)
         for i in self.alive:
             self.settle(i, instructions)
-        if self.moving.stepped:
-            take_steps(self, instructions[0])
+        self.moving.states = [self.state(i) for i in self.alive if self.is_handed_on(i)]
         self.moving.parts, self.moving.whole = batch_parts(self, instructions)
         self.results()
         self.add(instructions)
@@ -253,6 +250,15 @@ class ScanPlanner:
         index = self.sig.tap_inputs(i).get(-1)
         return None if index is None else self.body.inputs[index].uid
 
+    def is_handed_on(self, i):
+        """Whether state `i` is made anew in each step and read in the next one alone."""
+        return self.attrs["taps"][i] == (-1,) and i not in self.kept and i not in self.framed
+
+    def state(self, i):
+        init = self.inits[i]
+        count = product(init.shape[1:])
+        return HandedOn(self.old.get((i, -1)), self.new[i], init.dtype, count)
+
     def free_states(self):
         """{uid of the body's input: buffer of its new value} of states that no results show."""
         return {
@@ -351,8 +357,8 @@ class ScanPlanner:
 
     def overwrites(self, i, instructions):
         """Whether the new state may be written over the old one: nobody reads that any more."""
-        if self.attrs["taps"][i] != (-1,) or self.moving.stepped:
-            return self.moving.stepped
+        if self.attrs["taps"][i] != (-1,):
+            return False
         old, new = self.old.get((i, -1)), self.new[i]
         seen = [touched(instr) for instr in instructions]
         writers = [k for k, (_, writes) in enumerate(seen) if new in writes]

@@ -51,11 +51,6 @@ def computes(join):
     return None if join.instructions else follow.EMPTY
 
 
-def is_stepwise(join):
-    """The steps are taken outside of kernels."""
-    return follow.STEPPED if join.planner.moving.stepped else None
-
-
 def is_of_loops(join):
     """A step is made of loop nests and products."""
     found = (i for i in join.instructions if not isinstance(i, (KernelCall, Gemm)))
@@ -74,7 +69,7 @@ def stays_in_cache(join):
     return follow.LARGE if sum(map(right_bytes, join.products)) > SHARED else None
 
 
-PART = (*follow.PART, computes, is_stepwise, is_of_loops, keeps_to_its_own, stays_in_cache)
+PART = (*follow.PART, computes, is_of_loops, keeps_to_its_own, stays_in_cache)
 
 
 def batch_parts(planner, instructions):

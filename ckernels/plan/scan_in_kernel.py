@@ -1,46 +1,475 @@
-"""Scalar recurrences: scans whose time loop is inside the kernel, not in the runtime.
+"""Scans whose time loop is inside of one kernel, not in the runtime.
 
-The body is one kernel of one element. A million steps of `0.5 * s + x[t]` take 1.1 ms (float32,
-one thread of Zen 5), with a call for each step 6 ms. Everything else about such a scan is planned
-in scan.py.
+Where a step goes through numbers and single elements, nearly all of its time goes into calls of the
+kernels that it is made of. Such a scan becomes one kernel: the loop over its steps, with the loops
+and branches inside of it, around the functions of these kernels, which the compiler inlines. States
+and values of few elements are variables there. What each function computes stays as it is, to the
+last bit: numbers that one leaves to another pass `ck_apart`, across which nothing is contracted.
+
+A million steps of `0.5 * s + x[t]` take 1.1 ms (float32, one thread of Zen 5), with a call for each
+step 6 ms; a cell of an alignment matrix (four gathers, a maximum, a store) 3 ns instead of 27.
 """
 
+import re
+from contextlib import contextmanager
+
 from ..base import dtypes
+from ..codegen.emit import emit
 from ..codegen.ir import Kernel
-from ..codegen.stepped import FIXED, SLIDE, SLIDE_ONE, STATE, Stepped
-from .instructions import KernelCall, Move
+from ..codegen.raw import RawKernel, block
+from ..graph.sizes import Size
+from .instructions import Branch, KernelCall, Move, Scan, flatten
+
+RAW = ("gather", "scatter", "check_indices")  # of the kernels with a template these
+MOST_PS = 20_000_000  # what a kernel of a step takes at most: others may be shared by threads
+MOST_STEP_NS = 1e8  # what a step takes at most: between two of them the scan polls for signals
+STRETCH_NS = 1e7  # how long steps run between two looks at signals
+FEW = 8  # elements of a variable, and the largest number that stands in the text
+DEPTH = 8  # scans in each other: CK_DEPTH
+DONE, ENDED, FAILED, INNER, STEPS = range(1, 6)  # words of what a kernel tells: ckernels.h
+TOLD = STEPS + DEPTH
+FLOATS = {"float32": "f32", "float64": "f64"}  # what is contracted
+_FAILS = re.compile(r"return [^;]*CK_E")
 
 
-def is_recurrence(scan, instructions):
-    """Whether the body is one kernel of one element that computes all states, each of one tap.
+def take_steps(instructions, plan, refused):
+    """Let one kernel take the steps of each scan that may have one, the outermost ones first."""
+    spans = {}  # {buffer: first and last instruction that touches it}
+    for at, instr in enumerate(flatten(instructions)):
+        for buffer in (*instr.reads, *instr.writes):
+            spans.setdefault(buffer, [at, at])[1] = at
+    _take(instructions, 0, plan, refused, spans)
 
-    A batch of no samples has no kernel for its states; one that computes something of the row
-    alone may be left.
-    """
-    if (
-        len(instructions) != 1
-        or scan.attrs["until"]
-        or scan.kept
-        or any(scan.attrs["taps"][i] != (-1,) for i in scan.alive)
-    ):
-        return False
-    instr, kernel = instructions[0], instructions[0].kernel
-    if (
-        not isinstance(instr, KernelCall)
-        or not isinstance(kernel, Kernel)
-        or kernel.form != "flat"
-        or instr.n != 1
-        or kernel.outer
-        or any(o.dtype in dtypes.COMPUTED or o.picks for o in kernel.operands)
-    ):
-        return False
-    written = {b for (b, _), o in zip(instr.pointers, pointers(kernel)) if o.role == "out"}
-    if not written.issuperset(scan.new[i] for i in scan.alive):
-        return False
-    moves, states = scan.moving.moves, {*scan.old.values(), *scan.new.values()}
-    return all(
-        moves[row].until is None for row, _ in instr.pointers if row in moves and row not in states
-    )
+
+def _take(instructions, at, plan, refused, spans):
+    """at: the number of the first one."""
+    for instr in instructions:
+        if not (isinstance(instr, Scan) and is_taken(instr)):
+            _take(instr.body, at + 1, plan, refused, spans)
+        else:
+            inside = {
+                buffer
+                for buffer, (first, last) in spans.items()
+                if buffer[0] == "tmp" and at < first and last <= at + instr.n
+            }
+            written = ScanKernel(plan, inside)
+            kernel = written.kernel(instr)
+            if kernel.key() not in refused:
+                told = plan.temp((TOLD,), "int64")
+                operands = [told.pointer, *written.pointers]
+                instr.take(kernel, operands, written.dims, stretch_of(instr))
+                instr.writes = [*instr.writes, told.buffer]
+        at += 1 + sum(1 for _ in flatten(instr.body, instr.depth + 1))
+
+
+def is_taken(scan):
+    """Whether one kernel takes the steps of this scan."""
+    ns = sum(instr.ns for instr in scan.body)
+    return bool(scan.body) and ns <= MOST_STEP_NS and fits(scan, 0)
+
+
+def fits(instr, depth):
+    """Whether an instruction may be inside of such a kernel."""
+    if isinstance(instr, KernelCall):
+        kernel = instr.kernel
+        known = kernel.form in RAW if isinstance(kernel, RawKernel) else isinstance(kernel, Kernel)
+        return known and type(instr.work) is int and instr.work <= MOST_PS
+    if isinstance(instr, Scan):
+        depth += 1
+        return instr.moving.parts is None and depth <= DEPTH and _fit(instr.body, depth)
+    return isinstance(instr, Branch) and _fit(instr.body, depth)
+
+
+def _fit(instructions, depth):
+    return all(fits(instr, depth) for instr in instructions)
+
+
+class FewElements:
+    """Few elements that are a variable of the kernel, `name`: an array of them."""
+
+    def __init__(self, name, dtype, count):
+        self.name, self.dtype, self.count = name, dtype, count
+        self.kind = dtypes.C_NAMES[dtype]
+
+    def declared(self):
+        return f"{self.kind} {self.name}[{self.count}];"
+
+    def load(self, place):
+        return [f"{self.name}[{k}] = ((const {self.kind} *)({place}))[{k}];"
+                for k in range(self.count)]  # fmt: skip
+
+    def store(self, place):
+        return [f"(({self.kind} *)({place}))[{k}] = {self.name}[{k}];" for k in range(self.count)]
+
+    def take(self, other):
+        return [f"{self.name}[{k}] = {other.name}[{k}];" for k in range(self.count)]
+
+
+class ScanKernel:
+    """Writes the kernel of one scan. inside: the buffers that nobody touches outside of it."""
+
+    def __init__(self, plan, inside):
+        self.plan, self.inside = plan, inside
+        self.lines, self.depth = [], 1
+        self.pointers, self.dims = [], []
+        self.slots, self.numbers = {}, {}  # {(buffer, bytes as text): name}, {number: name}
+        self.functions = {}  # {name: text}
+        self.variables = {}  # {buffer: its FewElements}
+        self.rows = {}  # {row: C of a pointer, or (buffer, bytes)}
+        self.used, self.roles = set(), {}
+        self.scans, self.tag, self.calls = 0, 0, 0
+        self.around = []  # (number of the scan, whether it is reversed), from the outermost one on
+
+    def kernel(self, scan):
+        self.find_variables(scan)
+        self.scan(scan)
+        pointers = [f"char *const q{k} = p[{k + 1}];" for k in range(len(self.pointers))]
+        pointers += [v.declared() for b, v in self.variables.items() if b[0] != "row"]
+        sizes = [f"const int64_t c{k} = d[{k}];" for k in range(len(self.dims))]
+        fields = (
+            ("note", "the steps of a scan"),
+            ("functions", "\n".join(self.functions.values())),
+            ("pointers", block(pointers, 1)),
+            ("sizes", block(sizes, 1)),
+            ("body", "\n".join(self.lines)),
+        )
+        return RawKernel("steps", fields, tuple(self.roles.values()))
+
+    def put(self, *lines):
+        self.lines += ["    " * self.depth + line for line in lines]
+
+    @contextmanager
+    def block(self, head):
+        self.put(f"{head} {{" if head else "{")
+        self.depth += 1
+        yield
+        self.depth -= 1
+        self.put("}")
+
+    # ---- names ----------------------------------------------------------------------------------
+
+    def number(self, x):
+        """C of a number: its text where it is small, so that kernels serve all larger ones."""
+        if type(x) is not Size:
+            x = int(x)
+            if abs(x) <= FEW:
+                return str(x) if x >= 0 else f"({x})"
+        key = text_of(x)
+        if key not in self.numbers:
+            self.numbers[key] = f"c{len(self.dims)}"
+            self.dims.append(x)
+        return self.numbers[key]
+
+    def place(self, buffer, offset=0):
+        """C of a pointer to these bytes of a buffer."""
+        if buffer in self.variables:
+            found = f"(char *){self.variables[buffer].name}"
+        elif buffer in self.rows:
+            found = self.rows[buffer]
+            self.used.add(buffer)
+            if isinstance(found, tuple):
+                return self.place(found[0], found[1] + offset)
+        else:
+            key = buffer, text_of(offset)
+            if key not in self.slots:
+                self.slots[key] = f"q{len(self.pointers)}"
+                self.pointers.append((buffer, offset))
+            return self.slots[key]
+        return found if type(offset) is int and not offset else f"{found} + {self.number(offset)}"
+
+    def variable(self, buffer):
+        """The FewElements that a buffer is, or None."""
+        found = self.rows.get(buffer)
+        while isinstance(found, tuple) and buffer not in self.variables:
+            buffer = found[0]
+            found = self.rows.get(buffer)
+        return self.variables.get(buffer)
+
+    # ---- variables ------------------------------------------------------------------------------
+
+    def find_variables(self, scan):
+        """Make variables of what holds few elements and is of no use outside."""
+        kinds, moves = {}, {}
+        inner = list(flatten([scan], scan.depth))
+        for instr in inner:
+            if isinstance(instr, Scan):
+                moves.update(instr.moving.moves)
+
+        def note(buffer, dtype):
+            if buffer in moves:
+                move = moves[buffer]
+                for base in move.bases if isinstance(move, Move) else [move]:
+                    note(base[0], dtype)
+            else:
+                kinds.setdefault(buffer, set()).add(dtype)
+
+        for instr in inner:
+            if isinstance(instr, KernelCall):
+                for (buffer, _), operand in zip(instr.pointers, pointers(instr.kernel)):
+                    note(buffer, operand.dtype)
+            elif isinstance(instr, Branch):
+                note(instr.pointers[0][0], "bool")
+            else:
+                self.note_scan(instr.moving, note)
+        for buffer in sorted(self.inside & kinds.keys()):
+            size, (dtype, *more) = self.plan.bytes_of(buffer), kinds[buffer]
+            if not more and type(size) is int and few(size // dtypes.ITEMSIZE[dtype]):
+                count = size // dtypes.ITEMSIZE[dtype]
+                self.variables[buffer] = FewElements(f"v{len(self.variables)}", dtype, count)
+
+    @staticmethod
+    def note_scan(moving, note):
+        for base, dtype in ((moving.count, "int64"), (moving.flag, "bool"),
+                            (moving.executed, "int64")):  # fmt: skip
+            if base is not None:
+                note(base[0], dtype)
+        for state in moving.states:
+            for row in (state.old, state.new):
+                if row is not None:
+                    note(row, state.dtype)
+        dtype_of = {state.new: state.dtype for state in moving.states}
+        for to, row, first, _ in moving.finals:
+            for base in (to, first):
+                note(base[0], dtype_of.get(row))
+        for base, _ in moving.traces:
+            note(base[0], None)
+
+    # ---- calls ----------------------------------------------------------------------------------
+
+    def write(self, instructions):
+        for instr in instructions:
+            self.tag += 1
+            if isinstance(instr, KernelCall):
+                self.call(instr, self.tag - 1)
+            elif isinstance(instr, Branch):
+                self.branch(instr)
+            else:
+                self.scan(instr)
+
+    def function(self, kernel):
+        """(name, whether it may fail) of the function of a kernel."""
+        name, text, _ = emit(typed(kernel))
+        inner = "$name_" + name[2:]
+        if inner not in self.functions:
+            body = text[text.index(f"int {name}(") :].replace(name, inner, 1)
+            self.functions[inner] = "CK_INLINE " + body
+        return inner, bool(_FAILS.search(text))
+
+    def call(self, instr, tag):
+        kernel, k = instr.kernel, self.calls
+        self.calls += 1
+        name, fails = self.function(kernel)
+        looped = isinstance(kernel, Kernel)
+        one = looped and kernel.form == "flat" and not kernel.outer and instr.n == 1
+        places, clobbers = [], False
+        with self.block(""):
+            for i, ((buffer, offset), operand) in enumerate(zip(instr.pointers, pointers(kernel))):
+                place, variable = self.place(buffer, offset), self.variable(buffer)
+                self.roles.setdefault(text_of(buffer), (operand.role, operand.dtype))
+                if looped and operand.role == "in" and operand.dtype in FLOATS:
+                    apart = f"ck_apart_{FLOATS[operand.dtype]}"
+                    if variable is not None:
+                        self.put(*[f"{variable.name}[{e}] = {apart}({variable.name}[{e}]);"
+                                   for e in range(variable.count)])  # fmt: skip
+                    elif one and not operand.picks:
+                        kind = dtypes.C_NAMES[operand.dtype]
+                        self.put(f"const {kind} x{i} = {apart}(*(const {kind} *)({place}));")
+                        place = f"(void *)&x{i}"
+                    else:
+                        clobbers = True
+                places.append(place)
+            if clobbers:
+                self.put('__asm__ volatile("" ::: "memory");')
+            self.put(f"void *const p{k}[] = {{{', '.join(places)}}};")
+            numbers = ", ".join(map(self.number, instr.dims)) or "0"
+            self.put(f"const int64_t d{k}[] = {{{numbers}}};")
+            call = f"{name}(p{k}, d{k}, 0, {self.number(instr.n)})"
+            if not fails:
+                self.put(f"(void){call};")
+                return
+            with self.block(f"const int code = {call}; if (code)"):
+                self.put(f"told[{FAILED}] = {tag}; told[{INNER}] = {len(self.around) - 1};")
+                inner = [f"t{number}" for number in self.around[:0:-1]]
+                self.put(*[f"told[{STEPS + e}] = {t};" for e, t in enumerate(inner)])
+                self.put(f"told[{DONE}] = j{self.around[0]};", "return code;")
+
+    def branch(self, instr):
+        with self.block(f"if (*(const uint8_t *)({self.place(*instr.pointers[0])}))"):
+            self.write(instr.then)
+        with self.block("else"):
+            self.write(instr.other)
+
+    # ---- scans ----------------------------------------------------------------------------------
+
+    def scan(self, scan):
+        moving, k, outermost = scan.moving, self.scans, not self.around
+        self.scans += 1
+        j, t, n, most = (f"{x}{k}" for x in "jtnm")
+        states = [s for s in moving.states if self.hold(s, k)]
+        self.name_rows(moving)
+        with self.block(""):
+            self.begin(moving, n, most, j, outermost)
+            for state in states:
+                held = [self.variables[row] for row in (state.new, state.old) if row is not None]
+                self.put(*[v.declared() for v in held])
+                if state.old is not None:
+                    start = moved(self, moving.moves[state.old], j, t)
+                    self.first(moving, j, t, n, outermost, held[1].load(start))
+            self.around.append(k)
+            lines, self.lines, used, self.used = self.lines, [], self.used, set()
+            self.depth += 1
+            self.write(scan.body)
+            self.end_step(moving, states, j, outermost)
+            self.depth -= 1
+            lines, self.lines = self.lines, lines
+            with self.block(f"for (; {j} < {most}; {j}++)"):
+                self.seek(moving, j, t, n)
+                self.lines += lines
+            self.around.pop()
+            self.used |= used
+            self.after(moving, states, j, t, n, outermost)
+
+    def hold(self, state, k):
+        """Let a state be two variables, what it was and what it becomes, where it is small."""
+        if not few(state.count) or state.dtype not in dtypes.C_NAMES:
+            return False
+        for row, name in ((state.new, "w"), (state.old, "s")):
+            if row is not None:
+                self.variables[row] = FewElements(f"{name}{row[1]}", state.dtype, state.count)
+        return True
+
+    def name_rows(self, moving):
+        for row, move in moving.moves.items():
+            self.rows[row] = f"r{row[1]}" if isinstance(move, Move) else move
+
+    def begin(self, moving, n, most, j, outermost):
+        """How many rows there are, and which step is the first."""
+        if outermost:
+            self.put(f"const int64_t {n} = told[0], {most} = hi;", f"int64_t {j} = lo;")
+            return
+        rows = self.number(moving.rows)
+        self.put(f"int64_t {n} = {rows};")
+        if moving.count is not None:
+            self.put(f"{n} = *(const int64_t *)({self.place(*moving.count)});",
+                     f"{n} = {n} < 0 ? 0 : {n} > {rows} ? {rows} : {n};")  # fmt: skip
+        whole = type(moving.limit) is int and moving.limit < 0
+        limit = self.number(moving.limit)
+        self.put(f"const int64_t {most} = {n if whole else f'{n} < {limit} ? {n} : {limit}'};",
+                 f"int64_t {j} = 0;")  # fmt: skip
+
+    def first(self, moving, j, t, n, outermost, lines):
+        """Lines that load a state before the first step."""
+        with self.block(""):
+            self.row_of(moving, j, t, n)
+            self.put(*lines)
+
+    def row_of(self, moving, j, t, n):
+        """Which row step j treats."""
+        self.put(f"const int64_t {t} = {f'{n} - 1 - {j}' if moving.reverse else j};")
+
+    def seek(self, moving, j, t, n):
+        """Where the rows lie that a step reads and writes."""
+        self.row_of(moving, j, t, n)
+        own = [row for row in moving.moves if row in self.used and isinstance(self.rows[row], str)]
+        for row in own:
+            self.put(f"char *const {self.rows[row]} = {moved(self, moving.moves[row], j, t)};")
+        self.put(f"(void){t};")
+
+    def end_step(self, moving, states, j, outermost):
+        for state in states:
+            new = self.variables[state.new]
+            if self.is_trace(moving, state):
+                self.used.add(state.new)
+                self.put(*new.store(self.rows[state.new]))
+            if state.old is not None:
+                self.put(*self.variables[state.old].take(new))
+        if moving.flag is not None:
+            ended = f"told[{ENDED}] = 1; " if outermost else ""
+            self.put(f"if (*(const uint8_t *)({self.place(*moving.flag)})) "
+                     f"{{ {ended}{j}++; break; }}")  # fmt: skip
+
+    @staticmethod
+    def is_trace(moving, state):
+        """Whether each step has a row of its own for its new state."""
+        move = moving.moves[state.new]
+        return isinstance(move, Move) and move.until is None
+
+    def after(self, moving, states, j, t, n, outermost):
+        """Last states go where others read them; what a scan leaves when it has ended."""
+        kept = [s for s in states if not self.is_trace(moving, s)]
+        begun = f"{j} > lo" if outermost else j
+        if kept:
+            with self.block(f"if ({begun})"):
+                self.last_row(moving, j, t, n)
+                for state in kept:
+                    move = moving.moves[state.new]
+                    place = moved(self, move, "j", t) if isinstance(move, Move) else (
+                        self.place(*move))  # fmt: skip
+                    self.put(*self.variables[state.new].store(place))
+        if outermost:
+            self.put(f"told[{DONE}] = {j};")
+            return
+        for to, row, first, size in moving.finals:
+            size = self.number(size)
+            with self.block(f"if ({j})"):
+                self.last_row(moving, j, t, n)
+                self.move(to, self.last(moving, row, t), size)
+            with self.block("else"):
+                self.move(to, self.place(*first), size)
+        low = f"({n} - {j})" if moving.reverse else "0"
+        high = n if moving.reverse else j
+        for base, size in moving.traces:
+            at, size, rows = self.place(*base), self.number(size), self.number(moving.rows)
+            end = f"{at} + {high} * {size}"
+            self.put(f"__builtin_memset({at}, 0, {low} * {size});",
+                     f"__builtin_memset({end}, 0, ({rows} - {high}) * {size});")  # fmt: skip
+        if moving.executed is not None:
+            self.put(f"*(int64_t *)({self.place(*moving.executed)}) = {j};")
+
+    def last_row(self, moving, j, t, n):
+        self.put(f"const int64_t j = {j} - 1, {t} = {f'{n} - 1 - j' if moving.reverse else 'j'};",
+                 f"(void)j; (void){t};")  # fmt: skip
+
+    def last(self, moving, row, t):
+        """Where a row lies after the last step."""
+        move = moving.moves[row]
+        if row in self.variables or not isinstance(move, Move):
+            return self.place(row)
+        return moved(self, move, "j", t)
+
+    def move(self, to, source, size):
+        self.put(f"__builtin_memmove({self.place(*to)}, {source}, {size});")
+
+
+def moved(kernel, move, j, t):
+    """C of where a row lies at step j, which is row t."""
+
+    def at(base, index, ring, stride):
+        place = kernel.place(*base)
+        if ring == 1 or type(stride) is int and not stride:
+            return place
+        index = index if ring is None else f"({index} & {ring - 1})"
+        return f"{place} + {index} * {kernel.number(stride)}"
+
+    if move.until is None:
+        return at(move.a, t, None, move.a_stride)
+    x, y = ({"j": j, "t": t}[c] for c in move.by)
+    y = f"({y} - {kernel.number(move.shift)})"
+    if move.a is None:
+        return at(move.b, y, move.b_ring, move.b_stride)
+    first = at(move.a, x, move.a_ring, move.a_stride)
+    if move.b is None:
+        return first
+    until = kernel.number(move.until)
+    return f"({x} < {until} ? {first} : {at(move.b, y, move.b_ring, move.b_stride)})"
+
+
+def few(count):
+    return type(count) is int and 0 < count <= FEW
+
+
+def text_of(x):
+    return x.expression() if type(x) is Size else repr(x)
 
 
 def pointers(kernel):
@@ -48,24 +477,16 @@ def pointers(kernel):
     return [o for o in kernel.operands if o.role != "index"]
 
 
-def take_steps(scan, instr):
-    """Put the loop over time steps into the kernel of such a body."""
-    moves, sign = scan.moving.moves, -1 if scan.moving.reverse else 1
-    operands = instr.kernel.operands
-    slots = [k for k, o in enumerate(operands) if o.role != "index"]
-    written = {
-        buffer: slot
-        for slot, (buffer, _) in zip(slots, instr.pointers)
-        if operands[slot].role == "out"
-    }
-    carry = {scan.old[i, -1]: written[scan.new[i]] for i in scan.alive if (i, -1) in scan.old}
-    ways, strides = [FIXED] * len(operands), []
-    for slot, (buffer, _) in zip(slots, instr.pointers):
-        move = moves.get(buffer)
-        if buffer in carry:
-            ways[slot] = STATE, carry[buffer]
-        elif isinstance(move, Move):
-            stride = sign * move.a_stride // dtypes.ITEMSIZE[operands[slot].dtype]
-            ways[slot] = SLIDE_ONE if stride == 1 else SLIDE
-            strides += [stride] if stride != 1 else []
-    instr.kernel, instr.dims = Stepped(instr.kernel, tuple(ways)), strides
+def typed(kernel):
+    """A kernel that moves bits as one that moves numbers of their own type: others in the same
+    function read them so, and compilers take it that types do not mix."""
+    if not isinstance(kernel, RawKernel) or kernel.roles[0][1] not in FLOATS:
+        return kernel
+    kind = dtypes.C_NAMES[kernel.roles[0][1]]
+    fields = tuple((hole, kind if hole == "type" else text) for hole, text in kernel.fields)
+    return RawKernel(kernel.form, fields, kernel.roles)
+
+
+def stretch_of(scan):
+    """How many steps a kernel takes until the scan looks for signals."""
+    return max(1, int(STRETCH_NS / max(1.0, sum(instr.ns for instr in scan.body))))

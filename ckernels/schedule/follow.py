@@ -105,7 +105,6 @@ NO_KERNEL = Reason("a kernel of both cannot be had")
 
 EMPTY = Reason("its step computes nothing")
 ENDS = Reason("a condition of the whole batch says where it ends")
-STEPPED = Reason("its kernel takes all steps by itself")
 ONE_THREAD = Reason("kernels are built for one thread")
 LARGE = Reason("the matrices it multiplies by do not stay in a core's cache beside the rest")
 

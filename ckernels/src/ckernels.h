@@ -22,7 +22,10 @@ typedef int (*ck_fn)(void *const *p, const int64_t *dims, int64_t lo, int64_t hi
 enum { CK_OK = 0, CK_EINDEX = 1, CK_EMEMORY = 2, CK_EPYTHON = 3, CK_EVALUE = 4 };
 
 /* Instruction kinds. */
-enum { CK_KERNEL = 0, CK_GEMM = 1, CK_PYCALL = 2, CK_SCAN = 3, CK_IF = 4, CK_NATIVE = 5 };
+enum {
+    CK_KERNEL = 0, CK_GEMM = 1, CK_PYCALL = 2, CK_SCAN = 3, CK_IF = 4, CK_NATIVE = 5,
+    CK_TOLD = 6                  /* inside of a scan whose kernel does the same: for its tag alone */
+};
 
 /* One instruction of a plan, 8 x int64. ptr: index of its first pointer in the frame's pointer
    table; dims: index of its first int64 in the plan's dims; range [0, n); chunks start at
@@ -44,15 +47,15 @@ typedef struct {
 typedef struct {
     int64_t rows, limit;         /* most rows there are; most steps that run, -1: all */
     int64_t reverse;
-    int64_t stepped;             /* the body is one kernel; its range are steps, it moves its own
-                                    pointers from where those of the first step are */
+    int64_t stepped;             /* fn of the scan takes the steps of its range; its dims are behind
+                                    the traces, its first pointer is to what it tells (below) */
     int64_t count;               /* int64: only rows before this one run */
     int64_t flag;                /* bool, written by the body: true ends the scan */
     int64_t executed;            /* int64, written: how many steps ran */
     int64_t slides, moves, finals, traces;
     int64_t width, part;         /* part > 0: each step treats `width` rows apart, and every `part`
                                     of them take the steps by themselves (apart.c) */
-    int64_t stretch;             /* steps they take until the scan polls for signals */
+    int64_t stretch;             /* steps they, or fn, take until the scan polls for signals */
 } ck_scan;
 
 typedef struct { int64_t slot, from, stride; } ck_slide;      /* slot = from + t * stride */
@@ -67,6 +70,11 @@ typedef struct {
 /* After the scan: bytes at `from` (as the last step left it), or at `first` when none ran. */
 typedef struct { int64_t to, from, first, bytes; } ck_final;
 typedef struct { int64_t slot, bytes; } ck_trace;             /* rows not run become zeros */
+
+/* What the kernel of a scan is told, and tells: how many rows there are; at which step it is,
+   whether the flag ended the scan there; where it failed the instruction of the body, from 0, how
+   many scans inside of this one were at work, and their steps, the innermost first. */
+enum { CK_ROWS, CK_DONE, CK_ENDED, CK_FAILED, CK_INNER, CK_STEPS, CK_TELLS = CK_STEPS + 8 };
 
 enum {
     CK_SCAN_WORDS = sizeof(ck_scan) / 8, CK_SLIDE_WORDS = sizeof(ck_slide) / 8,

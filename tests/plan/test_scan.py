@@ -312,9 +312,9 @@ def test_complex_numbers():
     check([x, s], everything(node), z.astype("complex64"), np.ones((1, 3, 2), "complex64"), steps=1)
 
 
-def nested():
+def nested(width=3):
     """For each matrix of x: a running sum of its rows scaled by a state that goes on outside."""
-    x, s = leaf((None, None, 3)), leaf((1, 3))
+    x, s = leaf((None, None, width)), leaf((1, width))
 
     def outer(rows, old):
         inner, sig = scan(
@@ -498,7 +498,7 @@ def test_mistakes_name_the_step():
 
 
 def test_steps_and_profiles_show_what_is_inside():
-    x, s, node = nested()
+    x, s, node = nested(None)  # of rows that are no few numbers
     f = make_function([x, s], everything(node)[:2], mode="compiled", profile=True)
     f(numbers((4, 5, 3)), numbers((1, 3)))
     lines = f.steps()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from once import once
 
-KERNEL, GEMM, PYCALL, SCAN, IF = 0, 1, 2, 3, 4
+KERNEL, GEMM, PYCALL, SCAN, IF, TOLD = 0, 1, 2, 3, 4, 6
 ARENA, INPUT, CELL, OUTPUT, NEXT, CONSTANT = range(6)
 EINDEX, EMEMORY, EPYTHON, EVALUE = 1, 2, 3, 4
 
@@ -64,6 +64,26 @@ KERNEL(reached)                                      /* y = x >= d0; CK_EINDEX w
     y[0] = x[0] >= (double)d[0];
     return x[0] >= (double)d[1] && lo <= hi;
 }
+KERNEL(steps)                                        /* told, x, y = x + 1; ends at x = d0,
+                                                        CK_EINDEX, in scans inside, at x = d1 */
+{
+    int64_t *told = p[0], i = lo;
+    const double *x = p[1];
+    double *y = p[2];
+    for (; i < hi && i < told[0]; i++) {
+        told[1] = i;
+        told[3] = 1, told[4] = 2, told[5] = 7, told[6] = 8;
+        if (x[i] == (double)d[1])
+            return 1;
+        y[i] = x[i] + 1;
+        if (x[i] == (double)d[0]) {
+            told[1] = i + 1, told[2] = 1;
+            return 0;
+        }
+    }
+    told[1] = i;
+    return 0;
+}
 KERNEL(fails) { return p && d && lo <= hi ? 1 : 0; }          /* CK_EINDEX */
 KERNEL(says_python) { return p && d && lo <= hi ? 3 : 0; }    /* CK_EPYTHON, with no error set */
 KERNEL(slow)                                         /* sleeps d0 ns */
@@ -73,7 +93,8 @@ KERNEL(slow)                                         /* sleeps d0 ns */
     return !p || lo > hi;
 }
 """
-NAMES = ("add1", "add1_strided", "axpy", "fma3", "add", "reached", "fails", "says_python", "slow")
+NAMES = ("add1", "add1_strided", "axpy", "fma3", "add", "reached", "fails", "says_python", "slow",
+         "steps")  # fmt: skip
 
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")

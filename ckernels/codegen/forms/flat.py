@@ -1,4 +1,4 @@
-"""Elementwise nests: a flat range of rows, tiles for transposed operands, steps of a recurrence."""
+"""Elementwise nests: a flat range of rows, tiles for transposed operands."""
 
 from contextlib import contextmanager
 

@@ -196,6 +196,9 @@ static int check_scan(const known *k, const ck_instr *in, Py_ssize_t i)
         || (scan->flag >= 0 && !usable(k, i, scan->flag, 1, STEP))
         || (scan->executed >= 0 && !usable(k, i, scan->executed, 8, WRITE)))
         return bad("count or flag out of range in scan instruction", i);
+    if (scan->stepped && (in->ptr == k->plan->n_rows
+                          || !usable(k, i, in->ptr, 8 * CK_TELLS, WRITE)))
+        return bad("no room for what the kernel tells in scan instruction", i);
     for (const ck_final *f = l.finals; f < (const ck_final *)l.traces; f++)
         if (f->bytes < 0 || !usable(k, i, f->to, f->bytes, WRITE)
             || !usable(k, i, f->from, f->bytes, STEP) || !usable(k, i, f->first, f->bytes, READ))
@@ -230,7 +233,7 @@ static int check_instrs(const known *k)
 {
     for (Py_ssize_t i = 0; i < k->plan->n_instrs; i++) {
         const ck_instr *in = k->plan->instrs + i;
-        if (in->kind < CK_KERNEL || in->kind > CK_NATIVE)
+        if (in->kind < CK_KERNEL || in->kind > CK_TOLD)
             return bad("unknown kind of instruction", i);
         if (in->ptr < 0 || in->ptr > k->plan->n_rows || in->dims < 0 || in->dims > k->plan->n_dims)
             return bad("pointers or dims out of range in instruction", i);

@@ -4,7 +4,6 @@
 #include "python/python.h"
 
 
-#define STRETCH 65536            /* steps a kernel takes at most before the scan polls for signals */
 #define POLL_NS 50000000         /* how long a scan runs before it looks for signals */
 
 typedef struct {
@@ -137,19 +136,33 @@ static void finish(const ck_scan_parts *l, char **table, int64_t count, int64_t 
 }
 
 static int walk(runner *r, const ck_instr *in, const ck_instr *end);
-static int timed(runner *r, const ck_instr *at, const ck_instr *in);
 
-/* A stretch of steps by a body that loops over them itself; *done becomes the last of them. */
-static int take_steps(runner *r, const ck_instr *in, int64_t *done, int64_t most)
+static void note_step(ck_failure *failed, int64_t step)
 {
-    int64_t n = most - *done < STRETCH ? most - *done : STRETCH;
-    ck_instr all = *in;
-    all.n = n;
-    all.block = n;                               /* one after the other, in this thread */
-    *done += n - 1;
-    if (!r->profile)
-        return in->fn(r->frame->table + in->ptr, r->plan->dims + in->dims, 0, n);
-    return timed(r, in, &all);
+    if (failed->depth < CK_DEPTH)
+        failed->steps[failed->depth++] = step;
+}
+
+/* A stretch of steps by the scan's own kernel; *done becomes the last of them, *ended whether it is
+   the last of all. */
+static int take_steps(runner *r, const ck_instr *in, const ck_scan_parts *l, int64_t count,
+                      int64_t *done, int64_t most, int *ended)
+{
+    int64_t *told = r->frame->table[in->ptr];
+    int64_t end = most - *done < l->head->stretch ? most : *done + l->head->stretch;
+    told[CK_ROWS] = count;
+    told[CK_ENDED] = 0;
+    int code = in->fn(r->frame->table + in->ptr, l->end, *done, end);
+    *done = told[CK_DONE] - (code == CK_OK);
+    *ended = told[CK_ENDED] != 0;
+    r->beat = 0;
+    if (code == CK_OK)
+        return CK_OK;
+    if (r->failed->tag < 0)
+        r->failed->tag = in[1 + told[CK_FAILED]].tag;
+    for (int64_t k = 0; k < told[CK_INNER]; k++)
+        note_step(r->failed, told[CK_STEPS + k]);
+    return code;
 }
 
 /* The same by a body that runs in parts. Where it fails, *done is the step. */
@@ -173,26 +186,25 @@ static int run_loop(runner *r, const ck_instr *in)
     const ck_scan *scan = l.head;
     char **table = (char **)r->frame->table;
     int64_t count = scan->rows, done = 0;
+    int ended = 0;
     if (scan->count >= 0)
         memcpy(&count, table[scan->count], sizeof count);
     count = count < 0 ? 0 : count > scan->rows ? scan->rows : count;
     const int64_t most = scan->limit >= 0 && scan->limit < count ? scan->limit : count;
     while (done < most) {
-        int64_t first = done;
-        ck_scan_seek(&l, table, scan->reverse ? count - 1 - done : done, done);
-        int code = scan->stepped ? take_steps(r, in + 1, &done, most)
+        if (!scan->stepped)
+            ck_scan_seek(&l, table, scan->reverse ? count - 1 - done : done, done);
+        int code = scan->stepped ? take_steps(r, in, &l, count, &done, most, &ended)
                  : scan->part    ? take_apart(r, in, count, &done, most)
                                  : walk(r, in + 1, in + 1 + in->n);
         if (code == CK_OK && !r->bare && --r->beat <= 0)
             code = poll_signals(r);
         if (code != CK_OK) {
-            int64_t j = scan->stepped ? first : done;
-            if (r->failed->depth < CK_DEPTH)
-                r->failed->steps[r->failed->depth++] = scan->reverse ? count - 1 - j : j;
+            note_step(r->failed, scan->reverse ? count - 1 - done : done);
             return code;
         }
         done++;
-        if (scan->flag >= 0 && *table[scan->flag])
+        if (ended || (!scan->stepped && scan->flag >= 0 && *table[scan->flag]))
             break;
     }
     if ((scan->stepped || scan->part) && done)   /* what is read after the last step */

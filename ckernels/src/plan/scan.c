@@ -62,8 +62,8 @@ static int check_head(const ck_plan *plan, const ck_instr *in, Py_ssize_t i)
             return bad("dims out of range in scan instruction", i);
         left -= counts[k] * words[k];
     }
-    if (l->stepped && (in->n != 1 || in[1].kind != CK_KERNEL || l->flag >= 0))
-        return bad("no single kernel takes the steps of scan instruction", i);
+    if (l->stepped && (!in->fn || l->stretch < 1))
+        return bad("no kernel takes the steps of scan instruction", i);
     if (l->part && check_apart(plan, l, in, i) < 0)
         return -1;
     return l->rows < 1 ? bad("no rows in scan instruction", i) : 0;

@@ -301,46 +301,72 @@ def test_interrupts_end_a_long_loop(kernels):
     assert time.perf_counter() - start < 20
 
 
-@pytest.mark.parametrize("rows", [1, 5, 70_000])
-def test_one_kernel_may_take_the_steps(kernels, rows):
-    ptrs = [(INPUT, 0, 0), (OUTPUT, 0, 0), (INPUT, 0, 0), (OUTPUT, 0, 0)]
-    dims = scan(rows, slides=[(0, 2, 8), (1, 3, 8)], stepped=1)
+def taken(kernels, rows, stretch, ends=-1, fails=-1, hook=h.fail):
+    """f(x): (x + 1, how many steps ran), by a kernel that takes the steps."""
+    head = scan(rows, stepped=1, stretch=stretch, executed=3, traces=[(2, 8)])
+    ptrs = [(ARENA, 0, 0), (INPUT, 0, 0), (OUTPUT, 0, 0), (OUTPUT, 1, 0)]
 
     def bind(arrays):
         return h.plan(
             runtime,
-            [instr(h.SCAN, n=1), instr(fn=kernels.add1, n=1)],
+            [
+                instr(h.SCAN, fn=kernels.steps, n=2, tag=1),
+                instr(h.TOLD, tag=2),
+                instr(h.TOLD, tag=3),
+            ],
             ptrs,
-            dims,
-            outputs=[("float64", (rows,))],
+            [*head, ends, fails],
+            arena=8 * 13,
+            outputs=[("float64", (rows,)), ("int64", ())],
         )
 
-    f = h.function(runtime, bind, [("float64", 1)])
+    return h.function(runtime, bind, [("float64", 1)], single=False, fail=hook)
+
+
+@pytest.mark.parametrize("rows", [1, 5, 70_000])
+@pytest.mark.parametrize("stretch", [1, 4, 10**6])
+def test_a_kernel_may_take_the_steps(kernels, rows, stretch):
+    f = taken(kernels, rows, stretch)
     x = np.random.rand(rows)
-    np.testing.assert_array_equal(f(x), x + 1)
-    f.profile(True)
-    np.testing.assert_array_equal(f(x), x + 1)
+    for profile in (False, True):
+        f.profile(profile)
+        found, done = f(x)
+        np.testing.assert_array_equal(found, x + 1)
+        assert done == rows
+
+
+@pytest.mark.parametrize("stretch", [1, 4, 100])
+def test_a_kernel_may_end_its_scan(kernels, stretch):
+    x = np.arange(9.0)
+    found, done = taken(kernels, 9, stretch, ends=5)(x)
+    np.testing.assert_array_equal(found, [1, 2, 3, 4, 5, 6, 0, 0, 0])
+    assert done == 6
+
+
+@pytest.mark.parametrize("stretch", [1, 4, 100])
+def test_a_kernel_tells_where_it_failed(kernels, stretch):
+    def fail(code, tag, arrays, steps, error):
+        return Failed(code, tag, steps)
+
+    with pytest.raises(Failed) as info:
+        taken(kernels, 9, stretch, fails=5, hook=fail)(np.arange(9.0))
+    assert info.value.args == (h.EINDEX, 3, (5, 8, 7))
 
 
 @pytest.mark.parametrize(
-    "instrs, options",
+    "head, arena, message",
     [
-        ([instr(h.SCAN, n=1), instr(h.PYCALL)], {}),
-        ([instr(h.SCAN, n=2), instr(fn=1, n=1), instr(fn=1, n=1)], {}),
-        ([instr(h.SCAN, n=0)], {}),
-        ([instr(h.SCAN, n=1), instr(fn=1, n=1)], dict(flag=0)),
+        (instr(h.SCAN), 104, "no kernel takes"),
+        (instr(h.SCAN, fn=1, n=1), 104, "more instructions"),
+        (instr(h.SCAN, fn=1), 96, "no room for what"),
+        (instr(h.SCAN, fn=1, ptr=1), 104, "no room for what"),
     ],
 )
-def test_only_one_kernel_takes_steps(instrs, options):
-    with pytest.raises(ValueError, match="no single kernel"):
-        h.plan(
-            runtime,
-            instrs,
-            [(ARENA, 0, 0)],
-            scan(3, stepped=1, **options),
-            arena=8,
-            pycalls=[(print, [], [])],
-        )
+def test_what_a_kernel_that_takes_steps_needs(head, arena, message):
+    with pytest.raises(ValueError, match=message):
+        h.plan(runtime, [head], [(ARENA, 0, 0)], scan(3, stepped=1, stretch=5), arena=arena)
+    with pytest.raises(ValueError, match="no kernel takes"):
+        h.plan(runtime, [instr(h.SCAN, fn=1)], [(ARENA, 0, 0)], scan(3, stepped=1), arena=104)
 
 
 def in_parts(kernels, rows, part, stretch, fail=10**6, hook=h.fail, reverse=0):
@@ -416,11 +442,11 @@ def test_the_first_failure_of_all_parts_tells_the_step(kernels, reverse, stretch
         ([instr(h.SCAN, n=1), instr(fn=1, n=8)], dict(stretch=0)),
         ([instr(h.SCAN, n=1), instr(h.GEMM, dims=0)], {}),
         ([instr(h.SCAN, n=1), instr(h.GEMM, dims=99)], {}),
-        ([instr(h.SCAN, n=1), instr(fn=1, n=1)], dict(stepped=1)),
+        ([instr(h.SCAN, fn=1, n=1), instr(fn=1, n=1)], dict(stepped=1)),
     ],
 )
 def test_only_rows_apart_are_cut(instrs, options):
-    with pytest.raises(ValueError, match="no rows apart|no single kernel"):
+    with pytest.raises(ValueError, match="no rows apart"):
         h.plan(
             runtime,
             instrs,

@@ -363,7 +363,7 @@ def test_out_of_range_is_an_error_with_a_line(wrong):
         with pytest.raises(IndexOutOfBounds) as found:
             f(x, i)
         assert f"index {wrong} is out of bounds for axis 1 of size 6" in str(found.value)
-        assert "test_steps.py" in str(found.value)
+        assert "test_raw.py" in str(found.value)
         good = np.array([0, 5, 2], "int32")
         assert f(x, good).dtype == np.float32  # the function still works
 
