@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from codegen.planned import leaf, plan
 
+import ckernels as K
 from ckernels import ops
 from ckernels.schedule.fuse import fuse
 from ckernels.schedule.policy import MAX_COST, MAX_DEPTH, MAX_MEMBERS, MAX_STREAMS, SLACK
@@ -136,3 +137,14 @@ def test_shapes_need_no_sizes_to_be_alike():
     assert form(a)[0] == form(b)[0]
     (c,) = groups_of(fuse([ops.exp(ops.sum(x, 0))]).home)
     assert form(a)[0] != form(c)[0]
+
+
+def test_what_is_stored_anyway_is_computed_once():
+    """A cheap value that two loops read is computed by both, unless something else needs it."""
+    x, w = K.placeholder((50, 60)), K.placeholder((60, 8))
+    y = K.square(x)
+    sums = [K.sum(y * 2, axis=0), K.sum(y + 1, axis=1)]
+    for more, times in (([], 2), ([y], 1), ([K.dot(y, w)], 1), ([K.cumsum(y, 0)], 1)):
+        f = K.function([x, w] if more and more[0].node.op.name == "matmul" else [x], sums + more)
+        f(*[np.ones((50, 60)), np.ones((60, 8))][: len(f.inputs)])
+        assert sum("square" in step for step in f.steps()) == times, f.steps()
