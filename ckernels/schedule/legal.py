@@ -130,7 +130,7 @@ def loops_agree(join):
         return CHUNKS
     if not group.reduced:
         join.reduced = row_axes(join)
-    if not join.reduced or join.covers != group.wide() - set(join.reduced):
+    if join.covers != group.wide() - set(join.reduced):
         return Reason("it has shape {}, and this loop runs over {}", node.shape, group.domain)
     return None
 

