@@ -9,7 +9,7 @@ import sys
 import types
 
 from .function import Jitted
-from .transform import grad, hessian, jacobian, jvp, value_and_grad, vjp, vmap
+from .transform import Transformed, grad, hessian, jacobian, jvp, value_and_grad, vjp, vmap
 
 __all__ = ["jit", "grad", "value_and_grad", "jacobian", "hessian", "jvp", "vjp", "vmap"]
 
@@ -47,7 +47,7 @@ def jit(f=None, *, static=(), background=False, strict=False, check=None):
     ------
     NotSupported
         By a call, with `strict`, where it cannot be traced.
-    NumericError
+    NonFiniteError
         By a call, with `check`.
 
     Notes
@@ -68,8 +68,8 @@ def jit(f=None, *, static=(), background=False, strict=False, check=None):
     options = {"static": static, "background": background, "strict": strict, "check": check}
     if f is None:
         return lambda function: jit(function, **options)
-    if isinstance(f, Jitted) and type(f) is not Jitted and not any(options.values()):
-        return f  # a transform is compiled as it is
+    if isinstance(f, Transformed):  # compiled as it is
+        return f.with_options(**options) if any(options.values()) else f
     return Jitted(f.function if type(f) is Jitted else f, **options)
 
 

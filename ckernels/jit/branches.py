@@ -75,7 +75,10 @@ class Branches:
     def __init__(self, jitted, described, leaves, sized=False):
         self.jitted, self.described, self.sized = jitted, described, sized
         self.leaves, self.asks = {}, {}
-        self.inputs = [input_of(x, sized or None in jitted.pinned) for x in leaves]
+        try:
+            self.inputs = [input_of(x, sized or None in jitted.pinned) for x in leaves]
+        except NotSupported as problem:  # dates, texts, records: NumPy's
+            self.inputs, self.leaves[()] = None, problem
 
     def branch(self, leaves):
         """The Traced for the arguments at hand, or why there is none; made where it is new."""
@@ -143,13 +146,32 @@ class Branches:
     def of_sizes(self, leaves):
         """It, or what is in its place for these sizes."""
         path = self.leaves.get(())
-        return path.found[sizes_of(leaves)] if type(path) is RefusedPath else self
+        if type(path) is RefusedPath:
+            return path.found.get(sizes_of(leaves), self)
+        return self
+
+    def refuse(self, leaves, why):
+        """Trace the path of these leaves for each of some sizes, since at theirs its trace failed
+        with `why` where NumPy does not."""
+        with self.jitted.lock:
+            answers = ()
+            while answers not in self.leaves:
+                answers += (bool(value_of(self.asks[answers], leaves)),)
+            if type(self.leaves[answers]) is Traced and not self.sized:
+                forget_frames(why)
+                self.leaves[answers] = RefusedPath(why)
+                self.jitted.forget()
 
     def node(self, answers=()):
         """What the runtime's Dispatch takes: the paths as a tree; None where it is Python's."""
         path, ask = self.leaves.get(answers), self.asks.get(answers)
+        if type(path) is RefusedPath:
+            path = path.why if path.is_given_up() else None
+            ask = None
+        if isinstance(path, Exception):
+            return self.jitted.left(path)
         if path is not None:
-            return path.end() if type(path) is Traced else None
+            return path.end()
         if ask is None or type(ask[0]) is not runtime.Function:
             return None
         ways = [self.node((*answers, way)) for way in (False, True)]
@@ -175,6 +197,10 @@ class RefusedPath:
     def served(self):
         return sum(b.served() for b in self.found.values())
 
+    def is_given_up(self):
+        """Whether NumPy has all sizes."""
+        return len(self.found) >= FAILURES and not self.served()
+
     def branch(self, tree, leaves):
         """The Traced for the sizes at hand, or why there is none."""
         sizes = sizes_of(leaves)
@@ -183,7 +209,7 @@ class RefusedPath:
             with tree.jitted.lock:
                 if len(self.found) >= SIZES:
                     return NotSupported(f"more than {SIZES} sizes, each with a trace: {self.why}")
-                if len(self.found) >= FAILURES and not self.served():
+                if self.is_given_up():
                     return self.why
                 found = self.found.setdefault(
                     sizes, Branches(tree.jitted, tree.described, leaves, True)

@@ -16,7 +16,15 @@ import warnings
 import numpy as np
 
 from ..base import given, locks
-from ..base.errors import ArgumentError, CKernelsError, CKernelsWarning, MissingName, NotSupported
+from ..base.errors import (
+    ArgumentError,
+    CKernelsError,
+    CKernelsWarning,
+    MissingName,
+    NonFiniteError,
+    NotSupported,
+    ShapeError,
+)
 from ..base.native import runtime
 from ..numpy.value import ArrayValue
 from .branches import (
@@ -46,6 +54,9 @@ class PlainDispatch:
 
     def remember(self, *trace):
         """Nothing: a trace is found in Python."""
+
+    def forget(self):
+        """Nothing."""
 
 
 Dispatch = PlainDispatch if runtime is None else runtime.Dispatch
@@ -107,13 +118,20 @@ class Jitted(Dispatch):
         except Pinned:  # on a path that no call took before
             return self.called(*args, **kwargs)
         except NotTraced as problem:
-            return self.numpy(problem.cause, args, kwargs)
+            result = self.numpy(problem.cause, args, kwargs)
+            self.dispatched(plan.of_sizes(leaves), leaves)
+            return result
+        except NonFiniteError:  # what `check` asks for
+            raise
         except (CKernelsError, FloatingPointError, ValueError, IndexError, TypeError) as problem:
             if self.strict:
                 raise
             self.counted(f"a call failed: {type(problem).__name__}")
-            return self.original(args, kwargs, problem)
-        if done and not self.static and runtime is not None:
+            result = self.original(args, kwargs, problem)
+            if isinstance(problem, ShapeError):
+                plan.refuse(leaves, problem)
+            return result
+        if done:
             self.dispatched(plan.of_sizes(leaves), leaves)
         return value if done else self.original(args, kwargs, None)
 
@@ -123,6 +141,8 @@ class Jitted(Dispatch):
 
     def dispatched(self, plan, leaves):
         """Let C serve calls like this one."""
+        if self.static or runtime is None:
+            return
         program, node = self.program, plan.node()
         kinds = [self.kind(i, x, plan.sized) for i, x in enumerate(leaves)]
         if node is not None and None not in kinds and len(leaves) <= MOST_LEAVES:
@@ -168,11 +188,17 @@ class Jitted(Dispatch):
     def original(self, args, kwargs, problem):
         """The call in NumPy, which the trace does not serve: it failed with `problem`, or what it
         takes for granted of numbers or memory does not hold (None)."""
-        return self.function(*args, **kwargs)
+        if self.check is None:
+            return self.function(*args, **kwargs)
+        try:
+            with np.errstate(invalid="raise", divide="raise", over="raise"):
+                return self.function(*args, **kwargs)
+        except FloatingPointError as problem:
+            raise NonFiniteError(f"{self.__name__}, in NumPy: {problem}") from problem
 
     def numpy(self, problem, args, kwargs):
         """The call in NumPy, since it cannot be traced; one note says so."""
-        what, line = str(problem).split("\n")[0], getattr(problem, "line", None)
+        what, line = sentence(problem), getattr(problem, "line", None)
         where = f" ({line[0]}:{line[1]})" if line else ""
         text = f"{self.__name__} runs in NumPy: {what}{where}"
         if self.strict:
@@ -183,6 +209,19 @@ class Jitted(Dispatch):
             self.noted.add(what)
             warnings.warn(text, CKernelsWarning, stacklevel=3)
         return result
+
+    def left(self, problem):
+        """What the runtime's Dispatch takes for calls that are NumPy's because of `problem`, of
+        which a note has been given; or None."""
+        what = sentence(problem)
+        if what not in self.noted or not self.may_leave():
+            return None
+
+        def call(*args, **kwargs):
+            self.counted(what)
+            return self.original(args, kwargs, problem)
+
+        return (call,)
 
     def counted(self, what):
         self.counts[what] = self.counts.get(what, 0) + 1
@@ -422,7 +461,9 @@ class Jitted(Dispatch):
         try:
             if isinstance(plan, Exception):
                 raise plan
-            plan.branch(leaves)
+            path = plan.branch(leaves)
+            if plan.inputs is None:
+                raise path
             if any(i in self.pinned for i in range(count)):
                 raise NotSupported("a number that it is called with is used in Python; choose with "
                                    "np.where, and give np.int64(3) for an integer")  # fmt: skip
@@ -450,6 +491,11 @@ class Jitted(Dispatch):
         for thread in list(self.threads.values()):
             thread.join()
         return self
+
+
+def sentence(problem):
+    """The first line of what an exception says."""
+    return str(problem).split("\n")[0]
 
 
 class Static:

@@ -31,10 +31,19 @@ class Transformed(Jitted):
     def __init__(self, inner, apply, name):
         inner = inner if isinstance(inner, Jitted) else Jitted(inner)
         super().__init__(inner.function, check=inner.check)
-        self.inner, self.apply = inner, apply
+        self.inner, self.apply, self.transform = inner, apply, name
         self.background = False  # there is nothing that could answer meanwhile
         self.static, self.__name__ = inner.static, f"{name} of {inner.__name__}"
         self.__qualname__ = self.__name__
+
+    def with_options(self, **options):
+        """The same transform, as jit makes it with these options; nothing could answer while it is
+        traced in the background."""
+        plain = Jitted(self.function, **options)
+        made = Transformed(self.inner, self.apply, self.transform)
+        made.check, made.strict = plain.check or self.check, plain.strict
+        made.static = plain.static or self.static
+        return made
 
     def __reduce__(self):
         raise TypeError(f"{self.__name__} has no name to be pickled by: make it where it is used")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ckernels as ck
-from ckernels.base.errors import CKernelsWarning, NotSupported
+from ckernels.base.errors import CKernelsWarning, NonFiniteError, NotSupported
 from ckernels.jit import branches as rooms
 
 from .beside import same
@@ -300,3 +300,69 @@ def test_a_gradient_that_is_refused_keeps_no_argument():
     del x
     gc.collect()
     assert kept() is None
+
+
+def test_calls_that_are_left_to_numpy():
+    """Straight from C, for all sizes once some were refused; counted, with their own errors."""
+
+    def divisor(x, n=1):
+        if n == 0:
+            raise KeyError("none")
+        return np.gcd.reduce(x) * n
+
+    jitted = compare(divisor, *[(np.arange(12, 12 * k, 12),) for k in (3, 4, 9, 20, 20, 33, 40)])
+    assert list(jitted.report()["numpy"].values()) == [7]
+    assert jitted(np.array([6, 4]), n=3) == 6
+    with pytest.raises(KeyError, match="none"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", CKernelsWarning)
+        jitted(np.array([6, 4]), n=0)
+
+
+def test_dates_are_left_to_numpy():
+    days = np.array(["2020-01-01", "2021-05-05"], "M8[D]")
+    jitted = compare(
+        lambda d: str(d[1] - d[0]), (days,), (days,), (days.astype("M8[s]"),), (days[:2],)
+    )
+    assert sum(jitted.report()["numpy"].values()) == 4
+    with pytest.raises(NotSupported, match="datetime64"):
+        jitted.address("double (double, void *)", days)
+
+
+def test_a_shape_that_the_function_itself_tries():
+    """Its call fails where NumPy's does not: this size gets a trace of its own."""
+
+    def rows(x):
+        try:
+            y = x.reshape(3, 7)
+        except ValueError:
+            y = x.reshape(-1, 5)
+        return y.sum(0)
+
+    x = np.arange(21.0)
+    jitted = compare(rows, (x,), (x[:20],), (x[:20],), (x,), (x[:15],), (x,), (x[:20] + 1,))
+    assert jitted.report()["numpy"] == {"a call failed: ShapeError": 1}
+    with pytest.raises(ValueError):
+        jitted(x[:12])
+
+
+def test_nan_is_an_error_where_it_is_asked_for():
+    def both(x):
+        return np.sqrt(x) if x.sum() > 0 else np.log(x)
+
+    good, bad = np.array([1.0, 2.0]), np.array([-1.0, 3.0])
+    for made in (
+        ck.jit(both, check="nan"),
+        ck.jit(ck.jit.grad(lambda x: np.log(x).sum()), check="nan"),
+    ):
+        assert np.isfinite(made(good)).all()
+        for _ in range(2):
+            with pytest.raises(NonFiniteError):
+                made(-good if made.__name__ == "both" else 0 * good)
+            assert np.isfinite(made(good)).all()
+    with pytest.raises(NonFiniteError, match="sqrt"):
+        ck.jit(both, check="nan")(bad)
+    with pytest.warns(CKernelsWarning, match="tolist"):
+        left = ck.jit(lambda x: np.log(np.array(x.tolist())), check="nan")
+        assert np.isfinite(left(good)).all()
+    with pytest.raises(NonFiniteError, match="in NumPy: invalid value"):
+        left(bad)

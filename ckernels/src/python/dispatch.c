@@ -3,8 +3,8 @@
 
    A few traces are remembered, each with what it was made for: the nesting of arguments and values of names, as
    jit/trees.py describes it, kinds of their leaves, and objects that names must still have. Compiled
-   truth values lead to one of its ends, as jit/branches.py has them. A call that fits goes there; any
-   other one, or one that fails before it wrote anything, to the method `called`, which knows all the
+   truth values lead to one of its ends, as jit/branches.py has them. A call that fits goes there, or
+   to the callable to which calls of its kind are left; any other one, or one that fails before it wrote anything, to the method `called`, which knows all the
    rest; one for which the trace does not hold to `missed`. */
 #include "python/python.h"
 
@@ -33,6 +33,7 @@ typedef struct {                 /* how one result is made */
 
 typedef struct node {            /* a truth value that chooses the next node, or an end */
     PyObject *function;          /* NULL: an end that computes nothing */
+    PyObject *left;              /* what is called with the arguments as they are, or NULL */
     numbers used;                /* of the leaves that the function takes */
     int ends;
     struct node *next[2];        /* NULL: a path that is Python's */
@@ -108,6 +109,12 @@ static int same_number(PyObject *x, PyObject *value)
     return PyLong_CheckExact(x) && PyObject_RichCompareBool(x, value, Py_EQ) > 0;
 }
 
+/* Of numbers there is one object for each dtype; of dates, texts and records there are many. */
+static int same_dtype(PyArray_Descr *a, PyArray_Descr *b)
+{
+    return a == b || (a->type_num == b->type_num && PyArray_EquivTypes(a, b));
+}
+
 static int leaf_fits(const leaf_kind *kind, PyObject *x, npy_intp small)
 {
     if (!kind->descr)
@@ -115,7 +122,7 @@ static int leaf_fits(const leaf_kind *kind, PyObject *x, npy_intp small)
     if (!PyArray_CheckExact(x))
         return 0;
     PyArrayObject *a = (PyArrayObject *)x;
-    if (PyArray_DESCR(a) != kind->descr || PyArray_NDIM(a) != kind->nd
+    if (!same_dtype(PyArray_DESCR(a), kind->descr) || PyArray_NDIM(a) != kind->nd
         || !PyArray_IS_C_CONTIGUOUS(a) != !kind->contiguous)
         return 0;
     for (int i = 0; i < kind->nd; i++) {
@@ -532,17 +539,19 @@ static PyObject *finish(const node *at, const call *c, outcome *out)
     return result;
 }
 
-/* The result of the trace that a call fits, or NULL. */
-static PyObject *run_trace(const call *c, outcome *out)
+/* The result of the trace that a call fits, or NULL; *left: what has it instead. */
+static PyObject *run_trace(const call *c, outcome *out, PyObject **left)
 {
     const node *at = c->t->first;
-    while (at && !at->ends) {
+    while (at && !at->ends && !at->left) {
         PyObject *found = computed(at, c->leaves);
         int yes = found ? truth(found) : -1;
         Py_XDECREF(found);
         at = yes < 0 ? NULL : at->next[yes > 0];
     }
-    return at ? finish(at, c, out) : NULL;
+    if (at && at->left)
+        *left = Py_NewRef(at->left);
+    return at && at->ends ? finish(at, c, out) : NULL;
 }
 
 static void drop_leaves(call *c)
@@ -591,9 +600,10 @@ static PyObject *dispatch_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     call c;
     outcome out = TRIED;
+    PyObject *left = NULL;
     trace *t = find_trace((ck_dispatch *)self, args, kwargs, &c);
     if (t) {
-        PyObject *result = run_trace(&c, &out);
+        PyObject *result = run_trace(&c, &out, &left);
         drop_leaves(&c);
         trace_drop(t);
         if (result || out == WRITTEN
@@ -601,7 +611,8 @@ static PyObject *dispatch_call(PyObject *self, PyObject *args, PyObject *kwargs)
             return result;
         PyErr_Clear();           /* `called` finds the same problem and says what to do */
     }
-    PyObject *called = PyObject_GetAttrString(self, out == MISSED ? "missed" : "called");
+    PyObject *called = left ? left
+                            : PyObject_GetAttrString(self, out == MISSED ? "missed" : "called");
     PyObject *result = called ? PyObject_Call(called, args, kwargs) : NULL;
     Py_XDECREF(called);
     return result;
@@ -759,12 +770,16 @@ static int parse_node(const trace *t, PyObject *given, node **out)
 {
     if (given == Py_None)
         return 0;
-    if (!is_tuple(given, 4) && !is_tuple(given, 7))
-        return wrong("a node is None, a truth value of 4 or an end of 7");
+    if (!is_tuple(given, 1) && !is_tuple(given, 4) && !is_tuple(given, 7))
+        return wrong("a node is None, (callable,), a truth value of 4 or an end of 7");
     node *at = *out = calloc(1, sizeof *at);
     if (!at)
         return -1;
     PyObject *function = PyTuple_GET_ITEM(given, 0);
+    if (PyTuple_GET_SIZE(given) == 1) {
+        at->left = function;
+        return PyCallable_Check(function) ? 0 : wrong("calls are left to a callable");
+    }
     at->function = function == Py_None ? NULL : function;
     if (at->function && !PyObject_TypeCheck(function, ck_function_type))
         return wrong("a compiled function is a Function");
@@ -913,10 +928,11 @@ static PyMethodDef methods[] = {
      "nested so, of such leaves, go to the compiled functions. described: of (args, kwargs, list of\n"
      "the values of `free`), by trees.flatten; leaves: of each its type, (type, number) or (dtype,\n"
      "shape with -1 for sizes above `small`, whether it is C-contiguous); fixed: (holder, name,\n"
-     "object) that must hold; node: None for what is Python's; a truth value (function, numbers of\n"
-     "the leaves that it takes, node if false, node if true); or an end (function or None, leaves,\n"
-     "whether the first array says if the trace holds, (leaf, number of the array that is stored\n"
-     "there, ...), leaves that are arrays, results (how, place, owner, copied, more), nesting)."},
+     "object) that must hold; node: None for what is Python's; (callable,) that such calls are left\n"
+     "to; a truth value (function, numbers of the leaves that it takes, node if false, node if\n"
+     "true); or an end (function or None, leaves, whether the first array says if the trace holds,\n"
+     "(leaf, number of the array that is stored there, ...), leaves that are arrays, results (how,\n"
+     "place, owner, copied, more), nesting)."},
     {"forget", dispatch_forget, METH_NOARGS, "forget(): all calls go to `called` again."},
     {NULL, NULL, 0, NULL},
 };

@@ -112,6 +112,19 @@ def test_a_call_that_fails_is_called(kernels):
     assert d(np.zeros((2, 2))) == "called"  # the function takes vectors
 
 
+def test_calls_are_left_to_a_callable():
+    d, array, record = Called(), ((FLOAT, (5,), True),), np.dtype([("a", "i4")])
+    d.remember(nested(["leaf"]), array, (), (), 8, (lambda *a, **k: (a, k),))
+    x = np.arange(5.0)
+    assert d(x) == ((x,), {}) and d(np.arange(4.0)) == "called"
+    d.remember(nested(["leaf"]), array, (), (), 8, (lambda x: 1 / 0,))
+    with pytest.raises(ZeroDivisionError):
+        d(x)
+    d.remember(nested(["leaf"]), ((record, (2,), True),), (), (), 8, (len,))
+    assert d(np.zeros(2, [("a", "i4")])) == 2  # of another object of this dtype
+    assert d(np.zeros(2, [("b", "i4")])) == d(np.zeros(2, [("a", "f4")])) == "called"
+
+
 def test_bad_traces_are_refused(kernels):
     function = add1(runtime, kernels, single=False)
     one, none, good = nested(["leaf"]), nested([]), end(function)
@@ -141,7 +154,7 @@ def test_bad_traces_are_refused(kernels):
         (one, array, (), (), 8, end(function, parts=((1, 0, 0, False, (len,)),))),
         (one, array, (), (), 8, end(function, parts=((3, 0, 0, False, 1.0),))),
         (one, array, (), (), 8, end(function, parts=((5, 0, 0, False, 1.0),))),
-        (one, array, (), (), 8, (function, (0,), good, 1)),
+        (one, array, (), (), 8, (function, (0,), good, 1)), (one, array, (), (), 8, (1,)),
     ):  # fmt: skip
         with pytest.raises((TypeError, ValueError)):
             Called().remember(*bad)
