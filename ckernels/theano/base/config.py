@@ -122,6 +122,11 @@ def StrParam(default, is_valid=None, **kwargs):  # noqa: N802
     return ConfigParam(default, str)
 
 
+def _dotted(name):
+    """A flag's name: Theano-PyMC has gcc__cxxflags for gcc.cxxflags."""
+    return name.replace("__", ".")
+
+
 class Section:
     """A group of flags: `config.scan.debug`; `config` itself is the outermost."""
 
@@ -131,10 +136,10 @@ class Section:
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        return self._owner._get(self._prefix + name)
+        return self._owner._get(self._prefix + _dotted(name))
 
     def __setattr__(self, name, value):
-        self._owner._set(self._prefix + name, value)
+        self._owner._set(self._prefix + _dotted(name), value)
 
     def __hasattr__(self, name):
         return self._prefix + name in self._owner._params
@@ -198,9 +203,9 @@ class Config(Section):
             )
         self._values[name] = param.parse(value)
 
-    def change_flags(self, **flags):
+    def change_flags(self, args=(), **flags):
         """`change_flags` as a method."""
-        return change_flags(**flags)
+        return change_flags(args, **flags)
 
     def __str__(self):
         return "\n".join(
@@ -236,7 +241,7 @@ class change_flags(contextlib.ContextDecorator):  # noqa: N801
 
     def __init__(self, args=(), **flags):
         try:
-            self.flags = {**dict(args), **flags}
+            self.flags = {_dotted(k): v for k, v in {**dict(args), **flags}.items()}
         except (TypeError, ValueError):
             raise UsageError(f"flags are {{name: value}} or pairs of these, not {args!r}") from None
         for name in self.flags:

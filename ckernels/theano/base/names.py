@@ -74,6 +74,13 @@ PLACES = {     # a module of Theano: the file that has its names, below ckernels
     "typed_list": "user_ops.typed_list", "typed_list.basic": "user_ops.typed_list",
     "typed_list.type": "user_ops.typed_list", "updates": "scan.updates",
 }  # fmt: skip
+LATER = {      # modules of Theano-PyMC 1.1, Theano 1.0 with other names, which PyMC3 3.11 imports
+    "graph": "modules.graph", "graph.basic": "graph.apply", "graph.fg": "graph.fg",
+    "graph.null_type": "graph.type", "graph.op": "classes.op", "graph.opt": "rewrites.opt",
+    "graph.optdb": "rewrites.optdb", "graph.params_type": "user_ops.params_type",
+    "graph.toolbox": "rewrites.toolbox", "graph.type": "graph.type", "graph.utils": "base.utils",
+    "scan": "scan.functions", "scan.op": "scan.op", "scan.utils": "scan.utils",
+}  # fmt: skip
 INSTEAD = {     # module or name: what to use
     "theano.gof.DestroyHandler": "nothing overwrites what is still needed: the engine sees to it",
 }  # fmt: skip
@@ -99,7 +106,7 @@ def missing(module, name):
 
 def place(tail):
     """Where the names of Theano's module `tail` are, as a module: "" is theano itself."""
-    return f"{ROOT}.{PLACES.get(tail, f'modules.{tail}')}"
+    return f"{ROOT}.{PLACES.get(tail) or LATER.get(tail) or f'modules.{tail}'}"
 
 
 def loaded(name):
@@ -122,7 +129,7 @@ def elsewhere(module, name):
     if name.startswith("__"):  # Python asks, for __path__ at each import: no name of Theano's
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     tail = f"{module}.{name}"[len("theano.") :]
-    if tail in PLACES:
+    if tail in PLACES or tail in LATER:
         return loaded(place(tail))
     raise missing(module, name)
 

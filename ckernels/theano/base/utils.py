@@ -40,6 +40,12 @@ class MethodNotDefined(Exception):
     """An Op has no such method; what asked for it has another way."""
 
 
+class TestValueError(Exception):
+    """A variable has no test value, in the words of Theano-PyMC."""
+
+    __test__ = False  # of no use to a runner of tests
+
+
 class AssignmentToAttributesError(Exception):
     pass
 

@@ -7,12 +7,12 @@ import numpy as np
 
 from ... import ops
 from ...base import dtypes
-from ...graph.node import make
+from ...graph.node import Node, make, placeholder
 from ...graph.op import Op as Row
 from ...graph.shapes import broadcast
+from ...graph.walk import rebuild
 from ...ops.base import unbroadcast
 from ..graph.type import DisconnectedType, NullType
-from ..handles.variables import wrap
 from .special import null
 
 
@@ -30,10 +30,18 @@ def _run_scalar(attrs, *arrays):
 
 
 def _grad_scalar(node, g):
-    op, ndim = node.attrs["op"], max([n.ndim for n in node.inputs] + [0])
-    make_one = wrap if ndim else op.wrapped
-    parts = op.grad([make_one(n) for n in node.inputs], [make_one(g)])
+    op, given = node.attrs["op"], (*node.inputs, g)
+    single = [placeholder(n.dtype, ()) for n in given]  # a rule of numbers, for each element
+    parts = op.grad([op.wrapped(n) for n in single[:-1]], [op.wrapped(single[-1])])
+    parts = [getattr(p, "node", p) for p in parts]
+    nodes = iter(rebuild([p for p in parts if isinstance(p, Node)], dict(zip(single, given))))
+    parts = [_whole(next(nodes), g) if isinstance(p, Node) else p for p in parts]
     return [_part(p, n) for p, n in zip(parts, node.inputs)]
+
+
+def _whole(part, g):
+    """`part` for all elements of the result: a constant may have come of a rule of numbers."""
+    return part if part.ndim == g.ndim else ops.broadcast_like(part, g)
 
 
 def _part(part, n):
@@ -43,7 +51,7 @@ def _part(part, n):
         return None
     if isinstance(kind, NullType):
         return null(n, kind.why_null)
-    return unbroadcast(ops.cast(getattr(part, "node", part), n.dtype), n)
+    return unbroadcast(ops.cast(part, n.dtype), n)
 
 
 Row(

@@ -143,6 +143,15 @@ class Op(utils.object2, PureOp, CLinkerOp):
         pass
 
 
+def folds(node):
+    """Whether the op of an Apply lets its value be computed beforehand, where that is known."""
+    rule = node.op.do_constant_folding
+    code = getattr(rule, "__code__", None)
+    if code is not None and code.co_argcount > 2:  # as Theano-PyMC has it: (self, fgraph, node)
+        return rule(None, node)
+    return rule(node)
+
+
 def run(op, node, inputs, outputs):
     """`op.perform`, with parameters where it takes some."""
     if getattr(op, "params_type", None) is not None:

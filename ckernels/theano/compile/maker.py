@@ -2,6 +2,7 @@
 
 from ..base.hooks import register_hook
 from ..base.names import absent_of as _absent_of
+from ..classes.op import folds
 from ..graph.apply import Constant
 from ..graph.fg import FunctionGraph
 from ..graph.walks import replayed
@@ -49,7 +50,7 @@ def folded(fgraph):
     for node in fgraph.toposort():
         if node.inputs and not all(isinstance(v, Constant) for v in node.inputs):
             continue
-        if not node.op.do_constant_folding(node):
+        if not folds(node):
             continue
         storage = [[None] for _ in node.outputs]
         try:

@@ -342,6 +342,22 @@ def stack_search(start, expand, mode="bfs", build_inv=False):
     return (found, users) if build_inv else found
 
 
+def walk(nodes, expand, bfs=True, return_children=False, hash_fn=id):
+    """Each of `nodes`, and of what `expand` leads to, once: Theano-PyMC's `stack_search`.
+
+    return_children: pairs of it and what expand gave. Those of one `hash_fn` are one.
+    """
+    todo, seen = deque(nodes), set()
+    while todo:
+        x = todo.popleft() if bfs else todo.pop()
+        if hash_fn(x) in seen:
+            continue
+        seen.add(hash_fn(x))
+        children = expand(x)
+        yield (x, children) if return_children else x
+        todo.extend(children or ())
+
+
 def ancestors(variable_list, blockers=None):
     """The variables that contribute to those of the list, these included."""
 
@@ -356,6 +372,9 @@ def inputs(variable_list, blockers=None):
     """The variables nobody made that contribute to those of the list (or iterator), in Theano's
     order: those of its last variable first, within one in the order written."""
     return [v for v in ancestors(variable_list, blockers) if v.owner is None]
+
+
+graph_inputs = inputs  # its name in Theano-PyMC
 
 
 def io_connection_pattern(inputs, outputs):

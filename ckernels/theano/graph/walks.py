@@ -38,6 +38,8 @@ def replayed(outputs, replace):
             if id(old) not in memo:
                 if new.name is None:
                     new.name = old.name
+                if hasattr(old.__dict__.get("_tag"), "test_value"):
+                    new.tag.test_value = old.tag.test_value
                 memo[id(old)] = new
     return [memo.get(id(x), x) for x in outputs]
 

@@ -80,6 +80,8 @@ class Operators:
 
     def __array_function__(self, function, types, args, kwargs):
         """np.clip(x, 0, 1) is x.clip(0, 1), and so on for functions that x has as methods."""
+        if function is np.atleast_1d and len(args) == 1:
+            return self.__array__().reshape(1)  # a list of variables: what programs mean by it
         method = getattr(type(self), function.__name__, None)
         given = {k: v for k, v in kwargs.items() if v is not None and v is not np._NoValue}
         if not callable(method) or not args or args[0] is not self or "out" in given:

@@ -10,6 +10,7 @@ import importlib.machinery
 import importlib.util
 import runpy
 import sys
+import types
 
 from ..base import names
 from ..base.doors import put_doors
@@ -56,6 +57,16 @@ class _Finder:  # start-up: the classes of importlib.abc bring archives and temp
                 module.__loader__ = spec.loader
 
 
+class _Scan(types.ModuleType):
+    """`theano.scan` for `from theano.scan import until`: importing it leaves theano.scan, the
+    function, where it is."""
+
+    __path__ = ()
+
+    def __getattr__(self, name):
+        return getattr(names.loaded(names.place("scan")), name)
+
+
 def _refuse(name):
     """ModuleNotFoundError with the reason for a module of Theano's; None for any other."""
     module, _, last = name.rpartition(".")
@@ -93,6 +104,7 @@ def _put(finder):
     sys.modules[root] = sys.modules[OWN]
     if finder not in sys.meta_path:
         sys.meta_path.insert(0, finder)
+    sys.modules.setdefault(f"{root}.scan", _Scan(f"{root}.scan"))
     for name, module in list(sys.modules.items()):
         if name.startswith(OWN + "."):
             sys.modules.setdefault(root + name[len(OWN) :], module)
@@ -103,7 +115,7 @@ def _name(root):
     """Have all modules of Theano's that are loaded known by their names below `root`."""
     # Modules that are here already: importing them again would put a module in the place of a
     # function of its name (theano.compile.function) in the package above.
-    for tail in names.PLACES:
+    for tail in (*names.PLACES, *names.LATER):
         module = sys.modules.get(names.place(tail))
         if module is not None:
             sys.modules.setdefault(f"{root}.{tail}", module)

@@ -211,6 +211,9 @@ class MRG_RandomStreams(RandomStreams):  # noqa: N801 (Theano's name)
         return self.choice(n, None, False, pvals, ndim, dtype, nstreams)
 
 
+MRG_RandomStream = MRG_RandomStreams  # its name in Theano-PyMC
+
+
 def _size(size):
     """A size as the engine takes it: a tuple, or a vector."""
     if isinstance(size, list):

@@ -28,7 +28,7 @@ from ...ops.reference import evaluate
 from ..base.exceptions import BadDestroyMap, BadViewMap
 from ..base.hooks import register_hook
 from ..base.utils import MethodNotDefined
-from ..classes.op import Op, run
+from ..classes.op import Op, folds, run
 from ..classes.special import null
 from ..graph.apply import Apply, apply_order
 from ..graph.type import DisconnectedType, NullType
@@ -325,8 +325,7 @@ def lower(op, apply):
         stand_in(apply)
         return
     Performed.seen = True
-    folds = apply.op.do_constant_folding(apply)
-    made = make(ROWS[0 if folds else 1], nodes, {"op": Performed(apply)})
+    made = make(ROWS[0 if folds(apply) else 1], nodes, {"op": Performed(apply)})
     for k, x in enumerate(apply.outputs):
         x.node = made if made.outs is None else item(made, k)
 

@@ -480,3 +480,47 @@ def test_draws_inside_of_scans_have_none_either():
     np.testing.assert_array_equal(
         theano.grad(counts.sum(), x).eval({x: np.ones((1, 2))}), [[3.0, 3.0]]
     )
+
+
+def test_scalar_ops_have_gradients_of_other_scalar_ops_and_of_constants():
+    import scipy.special
+
+    class Line(theano.scalar.UnaryScalarOp):
+        def impl(self, x):
+            return 3 * x + 1
+
+        def grad(self, inputs, gradients):
+            return (gradients[0] * theano.scalar.constant(3.0),)
+
+    class I0e(theano.scalar.UnaryScalarOp):
+        def impl(self, x):
+            return scipy.special.i0e(x)
+
+        def grad(self, inputs, gradients):
+            (x,), (g,) = inputs, gradients
+            return (g * (i1e(x) - theano.scalar.sgn(x) * i0e(x)),)
+
+    class I1e(theano.scalar.UnaryScalarOp):
+        def impl(self, x):
+            return scipy.special.i1e(x)
+
+    class Flat(theano.scalar.BinaryScalarOp):
+        def impl(self, x, y):
+            return x
+
+        def grad(self, inputs, gradients):
+            return gradients[0], inputs[1].zeros_like()
+
+    kind = theano.scalar.upgrade_to_float_no_complex
+    i0e, i1e = I0e(kind, name="i0e"), I1e(kind, name="i1e")
+    at = np.array([[-1.5, 0.3, 2.0]])
+    for x, value in (T.dmatrix("x"), at), (T.dscalar("x"), at[0, 1]):
+        g = theano.grad(T.Elemwise(i0e)(x).sum() + T.Elemwise(Line(kind))(x).sum(), x)
+        want = scipy.special.i1e(value) - np.sign(value) * scipy.special.i0e(value) + 3
+        np.testing.assert_allclose(g.eval({x: value}), want, rtol=1e-12)
+    x, y = T.dmatrix("x"), T.dvector("y")
+    by_x, by_y = theano.grad((T.Elemwise(Flat(kind))(x, y) ** 2).sum(), [x, y])
+    f = theano.function([x, y], [by_x, by_y], on_unused_input="ignore")
+    found = f(at, [1.0, 2.0, 3.0])
+    np.testing.assert_allclose(found[0], 2 * at)
+    np.testing.assert_array_equal(found[1], np.zeros(3))

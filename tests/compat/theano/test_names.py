@@ -83,8 +83,8 @@ def test_listed_names_are_absent(own):
 NAMES_KEPT = """
 import importlib, types
 from ckernels.compat import theano
-from ckernels.theano.base.names import PLACES
-for tail in filter(None, PLACES):
+from ckernels.theano.base.names import LATER, PLACES
+for tail in filter(None, (*PLACES, *LATER)):
     name = "ckernels.compat.theano." + tail
     package, _, last = name.rpartition(".")
     package = importlib.import_module(package)
@@ -100,7 +100,65 @@ assert theano.tensor.sort([2, 1]).eval().tolist() == [1, 2]
 def test_importing_a_module_leaves_the_function_of_its_name():
     done = subprocess.run([sys.executable, "-c", NAMES_KEPT], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert {"tensor.sort", "compile.function", "scan_module.scan"} <= set(done.stdout.split())
+    assert {"tensor.sort", "compile.function", "scan_module.scan", "scan"} <= set(
+        done.stdout.split()
+    )
+
+
+PYMC3_IMPORTS = """
+import ckernels.compat.theano
+ckernels.compat.theano.install()
+import theano
+import theano.graph.basic
+import theano.graph.fg
+import theano.scan.op
+from theano import scan
+from theano.graph.basic import Apply, Constant, Variable, ancestors, graph_inputs, walk
+from theano.graph.fg import MissingInputError
+from theano.graph.op import Op, get_test_value
+from theano.graph.utils import TestValueError
+from theano.sandbox.rng_mrg import MRG_RandomStream, MRG_RandomStreams
+from theano.scan import until
+
+assert theano.scan is scan and scan.__name__ == "scan" and until is theano.scan_module.until
+assert theano.graph.basic is theano.gof.graph and theano.graph.op.Op is theano.gof.Op
+assert MRG_RandomStream is MRG_RandomStreams and theano.graph.Apply is Apply
+x = theano.tensor.dscalar()
+assert graph_inputs([x + 1])[0] is x and theano.scan(lambda: x, n_steps=2)[0].eval({x: 3.0})[1] == 3
+"""
+
+
+def test_names_of_theano_pymc_are_those_of_theano():
+    done = subprocess.run([sys.executable, "-c", PYMC3_IMPORTS], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_flags_go_by_their_names_in_theano_pymc_too():
+    config = theano.config
+    before = config.gcc.cxxflags
+    try:
+        config.gcc__cxxflags = "-O1"
+        assert config.gcc.cxxflags == config.gcc__cxxflags == "-O1"
+    finally:
+        config.gcc.cxxflags = before
+    with config.change_flags({"floatX": "float32", "scan__debug": True}):
+        assert config.floatX == "float32" and config.scan.debug
+    assert not config.scan.debug
+
+
+def test_walk_goes_once_to_what_is_led_to():
+    x = T.dscalar("x")
+    y = x * 2
+    z = y + y
+    walk = theano.graph.basic.walk
+
+    def expand(v):
+        return v.owner.inputs if v.owner else None
+
+    assert [v for v in walk([z], expand) if v.owner is None and v is x] == [x]
+    assert list(walk([z], expand))[:2] == [z, y]
+    assert dict(walk([z], expand, return_children=True))[z] == [y, y]
+    assert len(list(walk([x, T.dscalar("x")], expand, hash_fn=str))) == 1
 
 
 def test_sparse_variables_are_there_for_who_asks():

@@ -492,3 +492,41 @@ def test_a_state_that_may_be_none():
     f["x"] = None
     assert f["x"] is None
     np.testing.assert_allclose([f(1), f(2.2), f["x"]], [4.8, 7.0, 7.0])
+
+
+class Counted(gof.Op):
+    """How often it was computed, with the rule of folding as Theano-PyMC has it."""
+
+    __props__, calls = (), 0
+
+    def make_node(self, x):
+        return gof.Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, outputs):
+        type(self).calls += 1
+        outputs[0][0] = inputs[0] + type(self).calls
+
+    def do_constant_folding(self, fgraph, node):
+        return False
+
+
+def test_an_op_says_by_the_later_signature_that_it_is_not_folded():
+    f = theano.function([], Counted()(T.constant(1.0)))
+    first = float(f())
+    assert float(f()) == first + 1
+
+
+def test_clones_keep_test_values():
+    x, y = T.dvectors("xy")
+    with theano.config.change_flags(compute_test_value="raise"):
+        x.tag.test_value = y.tag.test_value = np.ones(2)
+        made = theano.clone(T.exp(x) * 2, {x: y})
+        np.testing.assert_allclose(made.tag.test_value, 2 * np.exp(np.ones(2)))
+        np.testing.assert_allclose((made + 1).tag.test_value, 1 + 2 * np.exp(np.ones(2)))
+
+
+def test_an_array_of_one_variable():
+    x = T.dvector("x")
+    for given in (x, [x]):
+        made = np.atleast_1d(given)
+        assert made.dtype == object and made.shape == (1,) and made[0] is x
