@@ -9,7 +9,7 @@ _version compile.sandbox gof.callcache gof.cmodule gof.compiledir gof.cutils gof
 gof.sched gof.unify misc.buildbot_filter misc.burn_gpu misc.check_blas misc.check_duplicate_key
 misc.check_multi_gpu misc.cpucount misc.doubleop misc.elemwise_openmp_speedup
 misc.elemwise_time_test misc.frozendict misc.gh_api misc.latence_gpu_transfert
-misc.may_share_memory misc.ordered_set misc.safe_asarray misc.strutil misc.windows pathparse
+misc.ordered_set misc.safe_asarray misc.strutil misc.windows pathparse
 sandbox.blocksparse sandbox.conv sandbox.fourier sandbox.minimal sandbox.multinomial
 sandbox.neighbours sandbox.softsign sandbox.solve scan_module.scan_checkpoints
 scan_module.scan_opt scan_module.scan_perform_ext tensor.blas_c tensor.blas_headers
@@ -110,7 +110,7 @@ NAMES = {
     "modules.misc": """
         buildbot_filter burn_gpu check_blas check_duplicate_key check_multi_gpu cpucount
         doubleop elemwise_openmp_speedup elemwise_time_test frozendict gh_api
-        latence_gpu_transfert may_share_memory ordered_set safe_asarray strutil windows""",
+        latence_gpu_transfert ordered_set safe_asarray strutil windows""",
     "compile.pkl_utils": """
         DEFAULT_PROTOCOL PersistentGpuArrayID PersistentNdarrayID PersistentNdarrayLoad
         PersistentSharedVariableID Pickler SharedVariable config load_reduce min_recursion

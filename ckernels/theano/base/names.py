@@ -34,6 +34,7 @@ PLACES = {     # a module of Theano: the file that has its names, below ckernels
     "gof.params_type": "user_ops.params_type", "gof.toolbox": "rewrites.toolbox",
     "gof.type": "graph.type", "gof.utils": "base.utils", "gof.vm": "modules.gof",
     "gradient": "gradient.functions", "ifelse": "tensor.ifelse", "misc": "modules.misc",
+    "misc.may_share_memory": "modules.misc.may_share_memory",
     "misc.pkl_utils": "compile.pkl_utils", "printing": "compile.printing",
     "raise_op": "tensor.raise_op", "sandbox": "modules.sandbox",
     **dict.fromkeys(OLD_GPU, "modules.old_gpu"),

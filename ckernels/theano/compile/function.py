@@ -279,18 +279,13 @@ def update_of(target, value):
     if not isinstance(value, Variable) and not hasattr(value, "node"):
         value = as_tensor_variable(np.asarray(target.type.filter(value)))
     value = as_tensor_variable(value)
-    hint = ""
-    if value.type.dtype != target.type.dtype or value.type.ndim != target.type.ndim:
-        if "float" in value.type.dtype and "float" in target.type.dtype:
-            hint = "; where only broadcastable axes differ, tensor.unbroadcast(value, axis) helps"
+    if value.type != target.type:
+        hint = ""
+        if (value.type.dtype, value.type.ndim) == (target.type.dtype, target.type.ndim):
+            hint = ", as tensor.unbroadcast(value, axis) does along an axis of size 1"
         raise UsageError(
             f"the shared variable {target} has the type {target.type}, its update "
             f"{value} the type {value.type}: make them the same{hint}"
-        )
-    if any(t and not v for t, v in zip(target.broadcastable, value.broadcastable)):
-        raise UsageError(
-            f"the shared variable {target} has the type {target.type}, its update "
-            f"the type {value.type}: an axis is broadcastable in the variable alone"
         )
     return value
 

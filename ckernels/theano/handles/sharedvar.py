@@ -54,7 +54,7 @@ class Container:
             return self._value
         array = self.store.get()
         if array.ndim:
-            return np.array(array)
+            return array
         if self._number is None or self._number.tobytes() != array.tobytes():
             self._number = np.array(array)  # read twice, a number is one object, as in Theano
         return self._number
@@ -209,6 +209,8 @@ class TensorSharedVariable(Handle, SharedVariable, StoredVariable):
 
     def set_value(self, new_value, borrow=False):
         """Replace the value; TypeError where dtype or dimensions do not fit."""
+        if borrow and new_value is self.store.get():
+            return  # changed in place: what get_value(borrow=True) gave is the value
         self.container.value = new_value
 
     def zero(self, borrow=False):

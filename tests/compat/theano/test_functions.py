@@ -323,3 +323,46 @@ def test_fn_takes_what_the_storages_have():
         g.fn()  # nothing was put there
     g.fn(np.ones(1))
     np.testing.assert_array_equal(g.output_storage[0].value, [2])
+
+
+def test_updates_are_of_the_type_of_their_variable():
+    s = theano.shared(np.ones((2, 2)), name="s")
+    total = s.sum().dimshuffle("x", "x")
+    with pytest.raises(TypeError, match=r"make them the same, as tensor.unbroadcast"):
+        theano.function([], [], updates={s: total})
+    f = theano.function([], [], updates={s: T.unbroadcast(total, 0, 1)})
+    f()
+    np.testing.assert_array_equal(s.get_value(), [[4.0]])
+
+
+def test_what_a_shared_variable_lends_is_its_value():
+    from ckernels.compat.theano.misc.may_share_memory import may_share_memory
+
+    s = theano.shared(np.arange(4.0))
+    lent = s.get_value(borrow=True)
+    assert may_share_memory(lent, s.container.value) and may_share_memory(
+        lent, s.container.storage[0]
+    )
+    assert not may_share_memory(lent, s.get_value())
+    lent *= 2
+    s.set_value(lent, borrow=True)
+    assert s.get_value(borrow=True) is lent
+    double = theano.function([], s * 2, updates={s: s + 1})
+    np.testing.assert_array_equal(double(), [0, 4, 8, 12])
+    np.testing.assert_array_equal(lent, [0, 2, 4, 6])  # an update makes another array
+    np.testing.assert_array_equal(s.get_value(), [1, 3, 5, 7])
+    s.container.value[:] = 1
+    np.testing.assert_array_equal(double(), [2, 2, 2, 2])
+
+
+def test_memory_of_sparse_matrices_and_of_neither():
+    import scipy.sparse
+
+    from ckernels.compat.theano.misc.may_share_memory import may_share_memory
+
+    a = scipy.sparse.csr_matrix(np.eye(3))
+    assert may_share_memory(a, a.data) and may_share_memory(a[:0], a[:0]) in (True, False)
+    assert not may_share_memory(a, a.copy()) and may_share_memory(a.indices[1:], a)
+    assert not may_share_memory(a, 1, raise_other_type=False)
+    with pytest.raises(TypeError, match="csr_matrix and int"):
+        may_share_memory(a, 1)
