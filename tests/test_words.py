@@ -20,6 +20,7 @@ DIALECT = PACKAGE / "theano"
 THEIRS = {
     "DownsampleFactorMaxGradGrad",
     "InvalidValueError",
+    "TestValueError",
     "test_values",
     "LocalGroupDB",
     "LocalOptGroup",

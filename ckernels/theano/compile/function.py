@@ -279,9 +279,10 @@ def update_of(target, value):
     if not isinstance(value, Variable) and not hasattr(value, "node"):
         value = as_tensor_variable(np.asarray(target.type.filter(value)))
     value = as_tensor_variable(value)
-    if value.type != target.type:
+    own, other = ((x.dtype, x.ndim, tuple(x.broadcastable)) for x in (target.type, value.type))
+    if own != other:
         hint = ""
-        if (value.type.dtype, value.type.ndim) == (target.type.dtype, target.type.ndim):
+        if own[:2] == other[:2]:
             hint = ", as tensor.unbroadcast(value, axis) does along an axis of size 1"
         raise UsageError(
             f"the shared variable {target} has the type {target.type}, its update "
