@@ -9,18 +9,12 @@ from ....base import dtypes
 from ....ops.reduce import prod
 from ..checks import agreed
 from ..registry import Untranslated, translates
-from .scalar import apply_composite, apply_scalar
+from .scalar import apply_several
 
 
 @translates("Elemwise")
 def elemwise(context, op, node, inputs):
-    inputs = agreed(node, inputs)
-    scalar_op = op.scalar_op
-    if type(scalar_op).__name__ == "Composite":
-        return apply_composite(scalar_op, inputs)
-    if len(node.outputs) != 1:
-        raise Untranslated("several outputs")
-    return apply_scalar(scalar_op, inputs, node.outputs[0].type.dtype)
+    return apply_several(op.scalar_op, agreed(node, inputs), node.outputs)
 
 
 # --- scalars ----------------------------------------------------------------------------------
@@ -28,11 +22,7 @@ def elemwise(context, op, node, inputs):
 
 @translates("ScalarOp")
 def scalar(context, op, node, inputs):
-    if type(op).__name__ == "Composite":
-        return apply_composite(op, inputs)
-    if len(node.outputs) != 1:
-        raise Untranslated("several outputs")
-    return apply_scalar(op, inputs, node.outputs[0].type.dtype)
+    return apply_several(op, inputs, node.outputs)
 
 
 @translates(

@@ -8,8 +8,12 @@ import numpy as np
 
 from .... import ops
 from ....base import dtypes
+from ....graph.node import constant, item, placeholder
+from ....ops.scan import Carry, ScanSignature, scan_node
+from ....ops.shape import size_of
 from ....ops.special import polygamma
 from ..registry import SCALARS, Untranslated, find, translates_scalar
+from .scan import steps_of
 
 
 def apply_scalar(op, operands, dtype):
@@ -197,8 +201,20 @@ def _cast(op, operands, dtype):
 # --- several at once --------------------------------------------------------------------------
 
 
+def apply_several(op, operands, outputs):
+    """The nodes of all outputs of the scalar `op`, whose variables are `outputs`."""
+    kinds = [kind.__name__ for kind in type(op).__mro__]
+    if "Composite" in kinds:
+        return apply_composite(op, operands)
+    if "ScalarLoop" in kinds:
+        return loop(op, operands)
+    if len(outputs) != 1:
+        raise Untranslated("several outputs")
+    return [apply_scalar(op, operands, outputs[0].type.dtype)]
+
+
 def apply_composite(op, operands):
-    """The nodes of all outputs of a Composite."""
+    """The nodes of all outputs of an op with a graph of scalars inside."""
     graph = op.fgraph
     values = dict(zip(graph.inputs, operands))
 
@@ -209,9 +225,64 @@ def apply_composite(op, operands):
 
     for node in graph.toposort():
         args = [of(i) for i in node.inputs]
-        if type(node.op).__name__ == "Composite":
-            values.update(zip(node.outputs, apply_composite(node.op, args)))
-        else:
-            (out,) = node.outputs
-            values[out] = apply_scalar(node.op, args, out.type.dtype)
+        values.update(zip(node.outputs, apply_several(node.op, args, node.outputs)))
     return [of(out) for out in graph.outputs]
+
+
+# --- loops of one element -----------------------------------------------------------------------
+
+
+def loop(op, operands):
+    """The nodes of all outputs of a ScalarLoop: a scan in which all elements step together. One
+    that has ended, or has taken its number of steps, keeps its state; the last to end ends the
+    scan.
+    """
+    count, *rest = operands
+    sizes = _sizes(operands)
+    count = ops.cast(count, "int64")
+    states = len(op.outputs) - op.is_while
+    inits = [ops.broadcast_to(x, sizes) for x in rest[:states]]
+    if op.is_while:  # no step at all is no failure
+        inits.append(ops.broadcast_to(ops.cast(True, "bool"), sizes))
+    inits.append(ops.broadcast_to(ops.gt(count, 0), sizes))
+    held = [placeholder(x.dtype, x.shape) for x in inits]
+    done = placeholder("int64", ())
+    active = held[-1]
+    new = apply_composite(op, held[:states] + rest[states:])
+    after = ops.add(done, ops.cast(1, "int64"))
+    goes_on = ops.logical_and(active, ops.lt(after, count))
+    if op.is_while:
+        goes_on = ops.logical_and(goes_on, ops.logical_not(new[-1]))
+    new = [ops.where(active, ops.cast(n, h.dtype), h) for n, h in zip(new, held)] + [goes_on]
+    carries = [Carry(ops.expand(x, (0,)), (-1,), [h], n) for x, h, n in zip(inits, held, new)]
+    carries.append(Carry(ops.cast(np.zeros(1), "int64"), (-1,), [done], after))
+    most = _most(count)
+    steps = constant(np.int64(most)) if most is not None else steps_of(_largest(count))
+    node = scan_node(steps, (), carries, (), ops.logical_not(ops.any(goes_on)), name=op.name)
+    layout = ScanSignature.of(node)
+    return [item(node, layout.final(i)) for i in range(len(op.outputs))]
+
+
+def _sizes(operands):
+    """The sizes that operands of one rank broadcast to, which were checked to do so."""
+    found = []
+    for axis in range(operands[0].ndim):
+        x = next((x for x in operands if x.shape[axis] != 1), operands[0])
+        found.append(size_of(x, axis))
+    return found
+
+
+def _largest(count):
+    return ops.max(ops.concatenate([ops.reshape(count, (-1,)), ops.cast(np.zeros(1), "int64")], 0))
+
+
+def _most(x):
+    """What no element of `x` exceeds, or None: the larger side of a choice between constants."""
+    if x.value is not None:
+        return max(0, int(x.value.max(initial=0)))
+    if x.op.name in ("cast", "broadcast_to", "broadcast_like", "expand"):
+        return _most(x.inputs[0])
+    if x.op.name == "where":
+        sides = [_most(side) for side in x.inputs[1:]]
+        return None if None in sides else max(sides)
+    return None
