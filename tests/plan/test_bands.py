@@ -67,14 +67,14 @@ def both(x, g):
 # ---- the same numbers ----
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
-    "shape, band",
-    [((4096, 40), 50), ((20011, 17), 1), ((20011, 17), 24576), ((4111, 33), 1), ((4111, 33), 50),
-     ((4111, 33), 24576), ((5000, 1030), 24576)],
+    "shape, band, dtype",
+    [((4096, 40), 50, "float32"), ((20011, 17), 1, "float64"), ((20011, 17), 24576, "float32"),
+     ((4111, 33), 1, "float32"), ((4111, 33), 50, "float64"), ((4111, 33), 24576, "float64"),
+     ((5000, 1030), 24576, "float32")],
     ids=str,
 )  # fmt: skip
-def test_bits_are_those_of_two_kernels(shape, dtype, band, monkeypatch):
+def test_bits_are_those_of_two_kernels(shape, band, dtype, monkeypatch):
     """Whatever the band: less than a row, part of a chunk, or more than a chunk has."""
     monkeypatch.setattr(forms, "BAND", band)
     monkeypatch.setattr(program, "_emitted", {})

@@ -304,8 +304,8 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("padding", ["same", (0, 0)])
-def test_results_do_not_depend_on_the_number_of_threads(case, padding):
+def test_results_do_not_depend_on_the_number_of_threads(case):
+    padding = ("same", (0, 0))[list(CASES).index(case) % 2]
     image, kernel, out, more = CASES[case]
     n = len(kernel)
     x = RNG.standard_normal(image, dtype=np.float32)
