@@ -4,14 +4,30 @@
 """
 
 EQUIVALENT = {
+    "ckernels/autodiff/accumulate.py": {
+        "without `and i.uid in reach`": (
+            "What arrives at a node from which no target is reached is dropped when its turn comes."
+        ),
+    },
     "ckernels/codegen/lower.py": {
         "`high < 0` is `high <= 0`": (
             "An axis whose stride is never above 0 and may be 0 is the same from its other end."
         ),
+        "`n <= ROW_SCRATCH` is `n < ROW_SCRATCH`": (
+            "A row that just fits its scratch is computed again, to the same bits."
+        ),
     },
     "ckernels/ops/properties.py": {
+        "VALUES without `advanced_inc`": (
+            "Indices are read as they are, which saves a cast of them to 64 bits."
+        ),
         "VALUES without `mask_indices`": (
             "Where `data_decides` misses an op the first call finds out, after one attempt more."
+        ),
+    },
+    "ckernels/plan/lowerings/indexed.py": {
+        "never `if how == 'add' and counts(nest)`": (
+            "Integers add up to the same in tables and place by place; tables are faster."
         ),
     },
     "ckernels/plan/stores.py": {

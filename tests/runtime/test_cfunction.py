@@ -146,3 +146,24 @@ def test_what_calls_python_or_updates_has_no_entry():
         K.function([x], K.print_tensor(x) * 2).address(NUMBER)
     with pytest.raises(NotSupported, match="updates variables"):
         K.function([x], x * 2, updates=[(w, w + x)]).address(NUMBER)
+
+
+def test_the_runtime_takes_whole_arrays_of_the_dtype_alone():
+    """Pointers know no strides: whoever makes an entry hands over contiguous arrays."""
+    from ckernels._runtime import CFunction
+
+    x = K.placeholder((None, 3), dtype="float64", name="x")
+    f = K.function([x], x * 2)
+    good = np.ones((4, 3))
+    f(good)
+    fast = f.address(POINTERS, good).function
+    CFunction(fast, (good,), (0,))
+    bad = [
+        np.ones((4, 6))[:, ::2], np.asfortranarray(good), np.ones((4, 3), "float32"), np.ones(3),
+        good.view(type("Sub", (np.ndarray,), {})), [[1.0] * 3],
+    ]  # fmt: skip
+    for array in bad:
+        with pytest.raises(TypeError, match="input 0 must be a contiguous array of its dtype"):
+            CFunction(fast, (array,), (0,))
+    with pytest.raises(TypeError, match="input 0 must be"):
+        CFunction(fast, (), (0,))
