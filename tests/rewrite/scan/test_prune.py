@@ -219,3 +219,14 @@ def test_what_a_step_no_longer_reads_is_not_computed():
     out = K.scan(step, x, h)[0]
     scans, f = optimised([x, h, w], [out])
     assert len(scans) == 1 and not any("matmul" in s for s in f.steps())
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_scan_for_debugging_keeps_all_its_steps(debug):
+    """Whoever looks at each step sees what the program says, read or not."""
+    x, h = placeholders((T,), ())
+    (_, twice), _ = K.scan(lambda x_t, past: (past * 0.9 + x_t, x_t * 2), x, [h, None], debug=debug)
+    roots = [twice.node]
+    scans = [n for n in toposort(drop_unused(roots)) if is_scan(n)]
+    (before,) = [n for n in toposort(roots) if is_scan(n)]
+    assert (scans == [before]) is debug
