@@ -384,14 +384,28 @@ def interleave(kernel):
 
 
 PERIODIC = ("sin", "cos", "tan")
+QUOTIENTS = ("mod", "floor_div")
+
+
+def is_near(kernel, v):
+    """Whether a value takes less where its operands are small: sines of floats, which do without
+    libm then, and quotients of int64, which are those of doubles then. Quotients by a power of two
+    are shifts."""
+    if v.op not in QUOTIENTS or v.dtype != "int64":
+        return v.op in PERIODIC
+    a, b = (kernel.values[i].number for i in v.args)
+    shifts = b is not None and b > 0 and b & (b - 1) == 0
+    return not shifts and all(n is None or abs(n) < 2**51 for n in (a, b))
 
 
 def asked_ahead(kernel):
-    """The values of which a flat loop takes sines, cosines or tangents, where it may ask of a block
+    """The values of which a flat loop takes sines or quotients, where it may ask of a block
     beforehand whether all of them are small; [] where it computes expensive values to know them.
     """
     values = kernel.values
-    found = {v.args[0] for v in values if v.op in PERIODIC and v.vec}
+    found = {
+        a for v in values if is_near(kernel, v) and v.vec for a in v.args if not values[a].fixed
+    }
     if kernel.form != "flat":
         return []
     cost = sum(values[i].cost for i in varying(kernel, found))

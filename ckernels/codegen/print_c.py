@@ -36,7 +36,11 @@ CLAUSE = {"sum": "+", "prod": "*", "any": "|", "all": "&", "max": "max", "min": 
 START = {"sum": "0", "prod": "1", "any": "0", "all": "1"}
 BETTER = {"max": ">", "min": "<"}
 BOUNDED = {"at_least": "{1} > {0} ? {1} : {0}", "at_most": "{1} < {0} ? {1} : {0}"}
-NEAR = "1e13f"  # from here on ck_sin_*, ck_cos_* and ck_tan_* ask libm
+IS_NEAR = {  # beyond these ck_sin_*, ck_cos_* and ck_tan_* ask libm, and doubles are not exact
+    "float32": "__builtin_fabsf({0}) < 1e13f",
+    "float64": "__builtin_fabs({0}) < 1e13f",
+    "int64": "(uint64_t){0} + 0x8000000000000u < 0x10000000000000u",
+}
 LARGEST = {"int32": "0x7fffffff", "int64": "0x7fffffffffffffff"}
 _NAME = re.compile(r"v\d+\w*|s\d+\[c\]|count")
 
@@ -256,13 +260,12 @@ class Printer:
 
     def ask_large(self, flag, asked):
         """Raise a flag where one of these values is beyond ck_near_*, or no number."""
-        names = ((self.name(i), self.k.values[i].dtype) for i in asked)
-        small = [f"__builtin_fabs{'' if d == 'float64' else 'f'}({n}) < {NEAR}" for n, d in names]
+        small = [IS_NEAR[self.k.values[i].dtype].format(self.name(i)) for i in asked]
         self.put(f"{flag} |= !({' && '.join(small)});")
 
     @contextmanager
     def near(self):
-        """Statements in which no sine, cosine or tangent is of a large number."""
+        """Statements in which no sine and no quotient is of a large number."""
         self.prefix = "ck_near_"
         yield
         self.prefix = "ck_"
@@ -357,7 +360,7 @@ class Printer:
         if v.op in ("load", "fetch"):
             return READ.get(v.dtype, "{0}").format(place)
         text = scalar(v.op, v.attrs, self.k.values[v.args[-1]].dtype, v.dtype)
-        if v.op in passes.PERIODIC:
+        if passes.is_near(self.k, v):
             text = text.replace("ck_", self.prefix)
         return expression(text, [names(a) for a in v.args])
 

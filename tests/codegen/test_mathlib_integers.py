@@ -55,6 +55,24 @@ def test_integers_as_numpy(lib, s):
         np.testing.assert_array_equal(lib(f"sign_{s}", DTYPE[s], x), np.sign(x))
 
 
+def test_quotients_of_near_integers_are_exact(lib):
+    """Up to 2^51, and where a quotient is as close to a whole number as one can be."""
+    rng = np.random.default_rng(6)
+    top = 2**51
+    few = [0, 1, 2, 3, 7, 10, 2**25 - 1, 2**26, 2**26 + 1, top // 3, top - 1, top - 2]
+    base = np.array([*few, *(-n for n in few), -top, *rng.integers(-top, top, 200)], "int64")
+    x, y = (a.ravel() for a in np.meshgrid(base, base))
+    b = rng.integers(1, 2**26, 20_000)
+    whole = rng.integers(-(2**25), 2**25, 20_000) * b  # multiples, and one beside them
+    x = np.concatenate([x, whole - 1, whole, whole + 1, whole - 1, whole])
+    y = np.concatenate([y, b, b, b, -b, -b])
+    assert np.abs(x).max() == top
+    with np.errstate(all="ignore"):
+        for name in ("mod", "floordiv"):
+            got = lib(f"near_{name}_i64", "int64", x, y)
+            np.testing.assert_array_equal(got, ORACLE[name](x, y), err_msg=name)
+
+
 @pytest.mark.parametrize("s", FLOAT)
 @pytest.mark.parametrize("i", INTS)
 def test_float_to_integer_as_numpy(lib, s, i):

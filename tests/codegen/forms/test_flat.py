@@ -1,5 +1,5 @@
 """Flat loops: what one scalar stores lies before the loop over the elements; blocks in which sines
-are of small numbers alone."""
+and quotients are of small numbers alone."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,10 @@ import ckernels as K
 from ckernels import ops
 from ckernels.codegen.emit import emit
 from ckernels.codegen.forms.flat import ASKED
+from ckernels.ops.reference import evaluate
+from ckernels.runtime.function import make_function
 
-from ..planned import plan
+from ..planned import leaf, plan
 
 ROW, SCALAR = np.linspace(0, 1, 24).reshape(4, 6), np.float64(0.5)
 
@@ -87,6 +89,40 @@ def test_blocks_are_asked_where_that_is_cheap(build, asks):
     texts = [emit(k)[1] for k in kernels]
     assert any("ck_near_" in text for text in texts) == asks
     assert any("int large = 0;" in text for text in texts) == asks
+
+
+QUOTIENTS = {
+    "by an array": (lambda x, y: [x % y, x // y], True),
+    "by a number": (lambda x, y: [x % 7, x // -7], True),
+    "of a number": (lambda x, y: [100 % y, -3 // y], True),
+    "by a power of two": (lambda x, y: [x % 64, x // 64], False),
+    "by a large number": (lambda x, y: [x % (2**60 + 1), x // 2**51], False),
+    "of int32": (lambda x, y: [ops.cast(x, "int32") % ops.cast(y, "int32")], False),
+    "summed": (lambda x, y: [ops.sum(x % y, 1)], False),  # no flat loop
+    "dear to know": (lambda x, y: [ops.cast(ops.exp(ops.cast(y, "float64")), "int64") % 7], False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", QUOTIENTS)
+def test_quotients_of_int64_are_those_of_doubles_where_both_are_small(name):
+    """Blocks of small numbers, of large ones, of both; signs, zeros and the ends of the range."""
+    build, asks = QUOTIENTS[name]
+    rng = np.random.default_rng(8)
+    ends = np.array([2**51 - 1, 2**51, -(2**51), -(2**51) - 1, 2**63 - 1, -(2**63), 0, -1, 1])
+    for largest in (100, 2**51 - 1, 2**62):
+        x = rng.integers(-largest, largest, (7, 700), endpoint=True)
+        y = rng.integers(-10, 20, (7, 700))
+        x[3, 100:109] = ends
+        y[3, 90:120:3] = rng.choice(ends, 10)
+        leaves = [leaf(x.shape, "int64"), leaf(y.shape, "int64")]
+        roots = build(*leaves)
+        function = make_function(leaves, roots, positional_only=True)
+        for p, q in ((x, y), (x[:, ::-1].copy()[:, ::-1], y), (x.T.copy().T, y)):
+            with np.errstate(all="ignore"):
+                wanted = evaluate(roots, dict(zip(leaves, (p, q))))
+            for got, want in zip(function(p, q), wanted):
+                np.testing.assert_array_equal(got, want)
+        assert ("ck_near_" in function.info.source()) == asks
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
