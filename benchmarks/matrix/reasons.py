@@ -25,14 +25,10 @@ REASONS = (
      "beside each maximum in a wider type, column by column: rows of 3 or 7 fill no vector."),
     ("argmax*|argmin*", "*", "*", SUPPOSED + "a reversed row is looked at twice, where NumPy looks "
      "for a block and then in it; a block of bytes costs its end."),
-    ("any*|all*", "*", "bool", "Truth values that do not lie side by side, or in few rows over "
-     "long columns: every one is looked at, or a block of 1,024 before one is asked."),
     ("max*|min*|sum*|prod*", "one row|first axis 3", "*", "A strip of columns has its accumulators "
      "in memory, which long columns of 1 or 3 rows load and store."),
     ("max*|min*", "*", "float64", SUPPOSED + "NaN is kept apart from the maximum, one more "
      "comparison for each vector."),
-    ("mod|floor_div", "*", "int64", SUPPOSED + "64-bit quotients have no vectors; ours asks for "
-     "0 and the least number besides."),
     ("sort", "*", "*", "NumPy's sorts, called row by row; the rest is one copy beside them."),
     ("transpose", "*", "*", "Rows of 3 to 15 bytes are turned one by one."),
     (f"{MOVED}|{PLAIN}|sum*|prod*|mean*|max*|min*", "*", "*", SUPPOSED + "both wait for memory or "

@@ -25,7 +25,15 @@ typedef struct {
     void (*dots)(const void *matrix, int64_t ld, int64_t rows, int64_t len, const void *x, void *y);
     void (*sums)(const void *matrix, int64_t ld, int64_t rows, int64_t len, const void *x, void *y);
     void (*blend)(const void *y, int64_t n, double alpha, double beta, void *c, int64_t stride);
-    int mr, nr, size;
+    void (*by_elements)(const void *a, int64_t arow, int64_t ak, int64_t rows, int64_t k,
+                        const void *b, void *y, int width);
+    void (*by_lanes)(const void *a, int64_t ak, int64_t rows, int64_t k, const void *b, void *room,
+                     void *y, int width);
+    void (*by_rows)(const void *a, int64_t lda, int64_t rows, int64_t k, const void *b,
+                    int64_t line, void *y, int width);
+    void (*few_out)(const void *y, int width, int64_t rows, int n, double alpha, double beta,
+                    void *c, int64_t ldc);
+    int mr, nr, lanes, size;
 } kernel;
 
 #define TEMPLATE "gemm/microkernel.h"
@@ -216,28 +224,58 @@ static int gemv(const kernel *f, const operands *o, const char *matrix, int64_t 
     return CK_OK;
 }
 
-/* Few columns of C, each as a product by a vector: (600, 600) @ (600, n) float32, one thread, Zen 4,
-   us, as tiles and so: n = 2 133 and 65, 3 134 and 98, 4 as long. */
-enum { FEW_COLUMNS = 3, FEW_K = 128, FEW_ROWS = 16 };
+/* 2 to 8 columns of C, of which tiles would fill a part of a vector. float32, one thread, Zen 4, us,
+   as tiles, by NumPy's OpenBLAS, and so: (5000, 20) @ (20, 2) 39, 22, 21; (100000, 3) @ (3, 3) 288,
+   133, 127; (1000, 300) @ (300, 2) 48, 19, 27, and transposed 98, 18, 31. */
+enum { FEW_COLUMNS = 8, LONG_K = 32, FEW_BYTES_OF_ROWS = 16384 };
+
+/* Of more columns than that, tiles take less: they are half a tile where they are a vector. */
+static int are_few(const kernel *f, const operands *o, int64_t n, int64_t k)
+{
+    int64_t most = k < LONG_K ? f->lanes / 2 : f->lanes / 4 + 1;
+    return n <= most && n <= FEW_COLUMNS && (o->a_row == 1 || o->a_k == 1);
+}
 
 static int few_columns(const kernel *f, const operands *o, int64_t m, int64_t n, int64_t k)
 {
-    int size = f->size;
-    size_t bytes = (size_t)(n * k + FEW_ROWS) * size;
-    char *columns = ck_alloc(bytes), *y = columns + n * k * size;
+    int size = f->size, in_lanes = o->a_row == 1 && o->a_k != 1 && m >= f->lanes;
+    int in_rows = !in_lanes && o->a_k == 1 && k >= LONG_K, piece = 16 / size;
+    int64_t width = in_lanes || in_rows ? n + (n == 5 || n == 7) : round_up(n, piece);
+    int64_t wide = round_up(n, piece), line = in_rows ? round_up(k, f->lanes) : 1;
+    int64_t across = in_rows ? 1 : width, all = in_rows ? width * line : k * (width + wide);
+    size_t bytes = (size_t)(all * size);
+    _Alignas(64) char small[4096], y[FEW_BYTES_OF_ROWS], room[FEW_BYTES_OF_ROWS];
+    char *columns = bytes <= sizeof small ? small : ck_alloc(bytes);
     if (!columns)
         return CK_EMEMORY;
+    memset(columns, 0, bytes);
+    char *again = columns + k * width * size;          /* B as the last rows of lanes read it */
     for (int64_t j = 0; j < n; j++)
-        for (int64_t p = 0; p < k; p++)
-            memcpy(columns + (j * k + p) * size, o->b + (p * o->b_k + j * o->b_col) * size, size);
-    for (int64_t i = 0; i < m; i += FEW_ROWS) {
-        int64_t rows = least(m - i, FEW_ROWS);
-        for (int64_t j = 0; j < n; j++) {
-            f->dots(o->a + i * o->a_row * size, o->a_row, rows, k, columns + j * k * size, y);
-            f->blend(y, rows, o->alpha, o->beta, o->c + (i * o->ldc + j) * size, o->ldc);
+        for (int64_t p = 0; p < k; p++) {
+            const char *from = o->b + (p * o->b_k + j * o->b_col) * size;
+            memcpy(columns + (p * across + j * line) * size, from, size);
+            if (in_lanes)
+                memcpy(again + (p * wide + j) * size, from, size);
         }
+    int64_t most = FEW_BYTES_OF_ROWS / (FEW_COLUMNS * size), last = in_lanes ? m % f->lanes : 0;
+    for (int64_t i = 0, rows; i < m; i += rows) {
+        const char *a = o->a + i * o->a_row * size;
+        char *c = o->c + i * o->ldc * size;
+        int edge = in_lanes && i == m - last;
+        int plain = o->alpha == 1 && o->beta == 0 && o->ldc == n && n == (edge ? wide : width);
+        char *to = plain ? c : y;
+        rows = least((edge ? m : m - last) - i, most);
+        if (in_rows)
+            f->by_rows(a, o->a_row, rows, k, columns, line, to, (int)width);
+        else if (in_lanes && !edge)
+            f->by_lanes(a, o->a_k, rows, k, columns, room, to, (int)width);
+        else
+            f->by_elements(a, o->a_row, o->a_k, rows, k, edge ? again : columns, to, (int)wide);
+        if (!plain)
+            f->few_out(y, (int)(edge ? wide : width), rows, (int)n, o->alpha, o->beta, c, o->ldc);
     }
-    ck_free(columns, bytes);
+    if (columns != small)
+        ck_free(columns, bytes);
     return CK_OK;
 }
 
@@ -282,7 +320,7 @@ int ck_builtin_gemm(int dtype, const ck_gemm_shape *s, const void *a, const void
         return gemv(f, &o, a, o.a_row, o.a_k, b, o.b_k, s->m, s->k, s->ldc);
     if (s->m == 1 && (o.b_col == 1 || o.b_k == 1))
         return gemv(f, &o, b, o.b_col, o.b_k, a, o.a_k, s->n, s->k, 1);
-    if (s->n <= FEW_COLUMNS && o.a_k == 1 && s->k >= FEW_K && !s->thin)
+    if (are_few(f, &o, s->n, s->k) && !s->thin)
         return few_columns(f, &o, s->m, s->n, s->k);
     return in_blocks(f, &o, s->m, s->n, s->k, NULL, 0, s->thin);
 }

@@ -176,7 +176,7 @@ static int run(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
    join take 0.5 us hot: a panel is worth at least 3 us. */
 enum {
     PANEL_WORK = 350000,                 /* multiply-adds, 3.3 us at 210 GFLOP/s */
-    LANES = 32,                          /* fewer columns take as long, but for a vector */
+    LANES = 32, FEW_COLS = 8,            /* fewer columns take as long, but for a vector */
     ELEMENT_WORK = 4,                    /* what reading one element costs, in multiply-adds */
     MANY = 64, FEW = 16,                 /* most panels: of huge products, of the others */
     MIN_ROWS = 48, MIN_COLS = 64,
@@ -192,7 +192,8 @@ enum {
 static double cost(const ck_gemm_shape *s)
 {
     double m = (double)s->m, k = (double)s->k;
-    double n = (double)(s->m > 1 && s->n > 1 ? at_least(s->n, LANES) : s->n);
+    double n = (double)(s->m > 1 && s->n > 1 ? at_least(s->n, s->n > FEW_COLS ? LANES : FEW_COLS)
+                                             : s->n);
     double compute = m * n * k, memory = ELEMENT_WORK * (m * k + k * n + m * n);
     return compute > memory ? compute : memory;
 }
@@ -226,7 +227,7 @@ static void choose_grid(gemm *g, double work)
     }
     int64_t cols = ceil_div(s->n, across);
     g->row_panels = down;
-    g->tile = down >= 8 || s->m >= 96 * down ? 12 : 4;
+    g->tile = s->n <= FEW_COLS ? 16 : down >= 8 || s->m >= 96 * down ? 12 : 4;
     g->cols = cols < 256 ? 16 : 32;
     g->col_panels = across;
     g->by_column = g->batch == 1 && s->m < FEW_ROWS && bytes > FEW_BYTES;

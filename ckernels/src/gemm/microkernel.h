@@ -499,9 +499,217 @@ TARGET static void NAME(blend)(const void *py, int64_t n, double alpha, double b
         c[i * stride] = keep == 0 ? y[i] * scale : y[i] * scale + c[i * stride] * keep;
 }
 
+/* ---- few columns of C: 2 to 8 ---- */
+
+/* Sums y (rows, width) of rows of A by the columns of B, behind which there may be columns of zeros.
+   Each way gives an element the same sum whatever comes with it. */
+
+/* An element of A by a row of B (k, width) in pieces of 16 bytes. */
+#define PIECE ((int)(16 / sizeof(REAL)))
+typedef REAL NAME(piece) __attribute__((vector_size(16), aligned(sizeof(REAL)), may_alias));
+
+INLINE void NAME(elements)(const REAL *a, int64_t arow, int64_t ak, int64_t rows, int64_t k,
+                           const REAL *b, REAL *y, const int pieces)
+{
+    for (int64_t i = 0; i < rows; i += 4) {
+        NAME(piece) sum[16] = {{0}};
+        const REAL *row[4];
+        for (int q = 0; q < 4; q++)
+            row[q] = a + (i + q < rows ? i + q : rows - 1) * arow;
+        for (int64_t p = 0; p < k; p++)
+#pragma GCC unroll 4
+            for (int q = 0; q < 4; q++) {
+                NAME(piece) x = row[q][p * ak] - (NAME(piece)){0};
+#pragma GCC unroll 4
+                for (int v = 0; v < pieces; v++)
+                    sum[q * pieces + v] +=
+                        x * *(const NAME(piece) *)(b + (p * pieces + v) * PIECE);
+            }
+        for (int q = 0; q < 4 && i + q < rows; q++)
+#pragma GCC unroll 4
+            for (int v = 0; v < pieces; v++)
+                *(NAME(piece) *)(y + ((i + q) * pieces + v) * PIECE) = sum[q * pieces + v];
+    }
+}
+
+/* Columns of A as they lie, a row in each lane: the same sums, of `sets` vectors of rows. */
+INLINE void NAME(some_lanes)(const REAL *a, int64_t ak, int64_t rows, int64_t k, const REAL *b,
+                             REAL *room, int more, const int width, const int sets)
+{
+    vec sum[16];
+#pragma GCC unroll 8
+    for (int j = 0; j < width; j++)
+#pragma GCC unroll 4
+        for (int r = 0; r < sets; r++)
+            sum[j * sets + r] = more ? vload(room + j * rows + r * LANES) : (vec){0};
+    for (int64_t p = 0; p < k; p++)
+#pragma GCC unroll 8
+        for (int j = 0; j < width; j++)
+#pragma GCC unroll 4
+            for (int r = 0; r < sets; r++)
+                sum[j * sets + r] = vfma(sum[j * sets + r], vload(a + p * ak + r * LANES),
+                                         vbroadcast(b[p * width + j]));
+#pragma GCC unroll 8
+    for (int j = 0; j < width; j++)
+#pragma GCC unroll 4
+        for (int r = 0; r < sets; r++)
+            vstore(room + j * rows + r * LANES, sum[j * sets + r]);
+}
+
+/* Between two parts of k the sums are in `room`, for the columns lie in as many pages. */
+INLINE void NAME(lanes)(const REAL *a, int64_t ak, int64_t rows, int64_t k, const REAL *b,
+                        REAL *room, const int width, const int sets)
+{
+    enum { PART_K = 16 };
+    for (int64_t p = 0; p < k; p += PART_K, a += PART_K * ak, b += PART_K * width) {
+        const int64_t part = k - p < PART_K ? k - p : PART_K;
+        int64_t i = 0;
+        for (; i + sets * LANES <= rows; i += sets * LANES)
+            NAME(some_lanes)(a + i, ak, rows, part, b, room + i, p > 0, width, sets);
+        for (; i < rows; i += LANES)
+            NAME(some_lanes)(a + i, ak, rows, part, b, room + i, p > 0, width, 1);
+    }
+}
+
+/* Long rows by columns of B, which lie one after the other (width, line) and end in zeros: some rows
+   at a time, as many sums as the lanes of which are added up at once. */
+#define DOTS (BYTES == 64 ? 16 : 8)
+
+INLINE void NAME(long_rows)(const REAL *a, int64_t lda, int64_t rows, int64_t k, const REAL *b,
+                            int64_t line, REAL *y, const int width)
+{
+    const int some = DOTS / width, rest = (int)(k % LANES);
+    const int64_t whole = k - rest;
+    const int64_t safe = lda < LANES ? 0 : rows - (whole + LANES + lda - 1) / lda;
+    vbits has;
+    for (int l = 0; l < LANES; l++)
+        has[l] = l < rest ? -1 : 0;
+    for (int64_t i = 0; i < rows; i += some) {
+        vec sum[DOTS];
+        REAL room[DOTS * LANES], out[DOTS];
+        const REAL *row[DOTS], *ends[DOTS];
+#pragma GCC unroll 16
+        for (int q = 0; q < DOTS; q++)
+            sum[q] = (vec){0};
+#pragma GCC unroll 8
+        for (int q = 0; q < some; q++) {
+            row[q] = a + (i + q < rows ? i + q : rows - 1) * lda;
+            ends[q] = row[q] + whole;
+            if (rest && i + some > safe) {         /* a whole vector there may be beyond the end */
+                vstore(room + q * LANES, (vec){0});
+                ends[q] = memcpy(room + q * LANES, ends[q], sizeof(REAL) * (size_t)rest);
+            }
+        }
+        for (int64_t p = 0; p < whole; p += LANES)
+#pragma GCC unroll 8
+            for (int q = 0; q < some; q++)
+#pragma GCC unroll 8
+                for (int j = 0; j < width; j++)
+                    sum[q * width + j] = vfma(sum[q * width + j], vload(row[q] + p),
+                                              vload(b + j * line + p));
+        if (rest)
+#pragma GCC unroll 8
+            for (int q = 0; q < some; q++)
+#pragma GCC unroll 8
+                for (int j = 0; j < width; j++)
+                    sum[q * width + j] = vfma(sum[q * width + j],
+                                              (vec)((vbits)vload(ends[q]) & has),
+                                              vload(b + j * line + whole));
+        NAME(halve)(sum, DOTS);
+        if (LANES > 2)
+            NAME(halve)(sum, DOTS / 2);
+        if (LANES > 4)
+            NAME(halve)(sum, DOTS / 4);
+        if (LANES > 8)
+            NAME(halve)(sum, DOTS / 8);
+#pragma GCC unroll 8
+        for (int q = 0; q < DOTS; q += LANES)
+            vstore(out + q, sum[q / LANES]);
+        for (int q = 0; q < some * width && i + q / width < rows; q++)
+            y[i * width + q] = out[q];
+    }
+}
+
+#define FEW(width, sets)                                                                          \
+    APART void NAME(lanes_##width)(const REAL *a, int64_t ak, int64_t rows, int64_t k,            \
+                                   const REAL *b, REAL *room)                                     \
+    {                                                                                             \
+        NAME(lanes)(a, ak, rows, k, b, room, width, sets);                                        \
+    }                                                                                             \
+    APART void NAME(long_rows_##width)(const REAL *a, int64_t lda, int64_t rows, int64_t k,       \
+                                       const REAL *b, int64_t line, REAL *y)                      \
+    {                                                                                             \
+        NAME(long_rows)(a, lda, rows, k, b, line, y, width);                                      \
+    }
+
+FEW(2, 4)
+FEW(3, 4)
+FEW(4, 4)
+FEW(6, 2)
+FEW(8, 2)
+
+TARGET static void NAME(by_elements)(const void *a, int64_t arow, int64_t ak, int64_t rows,
+                                     int64_t k, const void *b, void *y, int width)
+{
+    switch (width / PIECE) {
+    case 1: NAME(elements)(a, arow, ak, rows, k, b, y, 1); break;
+    case 2: NAME(elements)(a, arow, ak, rows, k, b, y, 2); break;
+#if DOUBLE
+    case 3: NAME(elements)(a, arow, ak, rows, k, b, y, 3); break;
+    case 4: NAME(elements)(a, arow, ak, rows, k, b, y, 4); break;
+#endif
+    }
+}
+
+TARGET static void NAME(by_lanes)(const void *a, int64_t ak, int64_t rows, int64_t k, const void *b,
+                                  void *room, void *y, int width)
+{
+    switch (width) {
+    case 2: NAME(lanes_2)(a, ak, rows, k, b, room); break;
+    case 3: NAME(lanes_3)(a, ak, rows, k, b, room); break;
+    case 4: NAME(lanes_4)(a, ak, rows, k, b, room); break;
+    case 6: NAME(lanes_6)(a, ak, rows, k, b, room); break;
+    case 8: NAME(lanes_8)(a, ak, rows, k, b, room); break;
+    }
+    NAME(transpose)(room, width, rows, rows, 1, width, y);
+}
+
+TARGET static void NAME(by_rows)(const void *a, int64_t lda, int64_t rows, int64_t k, const void *b,
+                                 int64_t line, void *y, int width)
+{
+    switch (width) {
+    case 2: NAME(long_rows_2)(a, lda, rows, k, b, line, y); break;
+    case 3: NAME(long_rows_3)(a, lda, rows, k, b, line, y); break;
+    case 4: NAME(long_rows_4)(a, lda, rows, k, b, line, y); break;
+    case 6: NAME(long_rows_6)(a, lda, rows, k, b, line, y); break;
+    case 8: NAME(long_rows_8)(a, lda, rows, k, b, line, y); break;
+    }
+}
+
+/* c (rows, n) = alpha * y (rows, width) + beta * c */
+TARGET static void NAME(few_out)(const void *py, int width, int64_t rows, int n, double alpha,
+                                 double beta, void *pc, int64_t ldc)
+{
+    const REAL *y = py;
+    REAL *c = pc, scale = (REAL)alpha, keep = (REAL)beta;
+    if (alpha != 1 || beta != 0)
+        for (int64_t i = 0; i < rows; i++)
+            for (int j = 0; j < n; j++)
+                c[i * ldc + j] = beta == 0 ? y[i * width + j] * scale
+                                           : y[i * width + j] * scale + c[i * ldc + j] * keep;
+    else if (n == 2 || n == 3)
+        for (int64_t i = 0; i < rows; i++)
+            memcpy(c + i * ldc, y + i * width, 2 * sizeof(REAL)),
+            c[i * ldc + n - 1] = y[i * width + n - 1];
+    else
+        for (int64_t i = 0; i < rows; i++)
+            memcpy(c + i * ldc, y + i * width, 4 * sizeof(REAL)),
+            memcpy(c + i * ldc + n - 4, y + i * width + n - 4, 4 * sizeof(REAL));
+}
+
 static const kernel NAME(kernel) = {
-    NAME(tile), NAME(pack_a), NAME(pack_b), NAME(tall), NAME(dots), NAME(sums), NAME(blend), MR, NR,
-    sizeof(REAL),
+    NAME(tile), NAME(pack_a), NAME(pack_b), NAME(tall), NAME(dots), NAME(sums), NAME(blend),
+    NAME(by_elements), NAME(by_lanes), NAME(by_rows), NAME(few_out), MR, NR, LANES, sizeof(REAL),
 };
 
 #undef MR
@@ -514,3 +722,6 @@ static const kernel NAME(kernel) = {
 #undef ODD
 #undef SUMS
 #undef NARROW
+#undef PIECE
+#undef DOTS
+#undef FEW

@@ -9,6 +9,7 @@ import threading
 
 import numpy as np
 import pytest
+from codegen.pages import guarded
 
 from src import native
 from src.native import bits, dims, ffi, pointers
@@ -107,7 +108,8 @@ SHAPES = [
     (6, 10, 64), (24, 24, 24), (25, 129, 40), (64, 64, 64), (65, 130, 300), (193, 70, 19),
     (100, 100, 100), (200, 520, 90), (3, 2100, 70), (700, 5, 300), (16, 1, 1), (1, 16, 1),
     (300, 300, 1), (90, 2, 200), (200, 3, 130), (9, 1100, 530), (16, 140, 4000), (11, 1, 7001),
-    (1, 7001, 11),
+    (1, 7001, 11), (37, 2, 3), (64, 3, 20), (33, 4, 40), (70, 5, 10), (130, 6, 33), (100, 7, 31),
+    (90, 8, 21), (15, 2, 50), (530, 2, 33), (1030, 3, 17), (48, 4, 350), (7, 3, 64), (2, 8, 5),
 ]  # fmt: skip
 
 
@@ -133,6 +135,7 @@ def test_kernels_of_lesser_cpus(tmp_path, level):
             test_shapes_and_transposes(lesser, dtype, ta, ta ^ (dtype == np.float32))
         for turned in (False, True):
             test_thin_matrix_by_a_vector(lesser, dtype, turned)
+            test_few_columns(lesser, dtype, turned, 1 - turned)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -193,6 +196,9 @@ def test_same_bits_for_any_number_of_threads(lib, dtype):
         (1, 200, 3000),
         (1, 331, 2000),
         (3000, 3, 200),  # few columns
+        (9001, 2, 200),
+        (20011, 4, 9),
+        (30001, 7, 20),
         (8, 2000, 600),  # thin
         (13, 515, 1030),
         (515, 513, 260),
@@ -262,6 +268,48 @@ def test_thin_matrix_by_a_vector(lib, dtype, turned):
             if not turned:
                 half = vector_product(lib, a[: rows // 2], x, turned, cols)
                 assert np.array_equal(got[: rows // 2], half, equal_nan=True)
+
+
+def few_columns(lib, a, b, ta, tb, pad):
+    """a @ b of few columns from memory that ends with the matrices, rows `pad` apart among NaN."""
+
+    def guarded_rows(x, pad):
+        rows, cols = x.shape
+        whole = guarded(np.full((rows - 1) * (cols + pad) + cols, np.nan, x.dtype))
+        strides = ((cols + pad) * x.itemsize, x.itemsize)
+        np.lib.stride_tricks.as_strided(whole, x.shape, strides)[...] = x
+        return whole, cols + pad
+
+    (m, k), n = a.shape, b.shape[1]
+    stored_a, lda = guarded_rows(a.T if ta else a, pad)
+    stored_b, ldb = guarded_rows(b.T if tb else b, pad)
+    out = guarded(np.full((m, n), np.nan, a.dtype))
+    d = dims(int(a.dtype == np.float64), m, n, k, ta, tb, lda, ldb, n, bits(1.0), bits(0.0), 1,
+             0, 0, 0, 1, n, n)  # fmt: skip
+    assert lib.ck_gemm(pointers(stored_a, stored_b, out, None, None, None), d, ffi.NULL) == 0
+    return np.array(out)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("ta,tb", [(0, 0), (0, 1), (1, 0), (1, 1)])
+def test_few_columns(lib, dtype, ta, tb):
+    """A sum is the same whichever rows, columns of zeros and paddings come with it; nothing is read
+    or written beyond the matrices. (A library has its own ways for few rows.)"""
+    assert lib.ck_blas_use(b"builtin") == 0
+    rng = np.random.default_rng(9)
+    for n in range(2, 9):
+        for m in (2, 5, 15, 16, 17, 47, 65, 131):
+            for k in (1, 2, 3, 7, 16, 17, 31, 32, 33, 47, 64, 130):
+                a = rng.standard_normal((m, k)).astype(dtype)
+                b = rng.standard_normal((k, n)).astype(dtype)
+                a[rng.integers(m), rng.integers(k)] = rng.choice([np.nan, np.inf, 1])
+                got = few_columns(lib, a, b, ta, tb, 0)
+                with np.errstate(invalid="ignore"):
+                    check(got, a.astype(np.float64) @ b.astype(np.float64), k, dtype)
+                assert np.array_equal(got, few_columns(lib, a, b, ta, tb, 3), equal_nan=True)
+                if m > 3:
+                    half = few_columns(lib, a[: m // 2], b, ta, tb, 0)
+                    assert np.array_equal(got[: m // 2], half, equal_nan=True)
 
 
 def test_same_bits_in_a_batch(lib):
