@@ -5,7 +5,7 @@ import pytest
 from ckernels import ops
 from ckernels.graph.node import make, new_uid
 from ckernels.rewrite import optimise
-from ckernels.rewrite.spec import check
+from ckernels.rewrite.spec import check, concrete
 
 
 def leaf(*shape, dtype="float32"):
@@ -53,3 +53,14 @@ def test_what_a_wrong_rewrite_could_leave(change, words):
     change(node)
     with pytest.raises(AssertionError, match=words):
         check([node])
+
+
+def test_graphs_whose_results_have_open_sizes_are_not_asked():
+    """Of nodes with several results, each of these counts."""
+    x, y = leaf(3, 4), leaf(4, None)
+    assert concrete([ops.exp(x)]) and not concrete([ops.exp(y)])
+    assert concrete([ops.sum(x)]) and not concrete([ops.matmul(x, y)])
+    several = ops.svd(leaf(4, 3))[0].inputs[0]
+    assert several.outs is not None and concrete([several])
+    open_ones = ops.svd(leaf(4, None))[0].inputs[0]
+    assert not concrete([open_ones])
