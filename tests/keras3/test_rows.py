@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from keras import ops
 
-from ckernels.keras3 import jit
+from ckernels.keras3 import jit, value_and_grad
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(3, 4)).astype("float32")
@@ -299,9 +299,7 @@ def test_istft_gives_back_what_stft_was_given():
     x = RNG.normal(size=(2, 40)).astype("float32")
     for window in ("hann", "hamming"):
         parts = ops.stft(x, 8, 2, 8, window=window)
-        np.testing.assert_allclose(
-            ops.istft(parts, 8, 2, 8, window=window)[:, 4:-4], x[:, 4:-4], atol=1e-5
-        )
+        np.testing.assert_allclose(ops.istft(parts, 8, 2, 8, window=window), x, atol=1e-5)
 
 
 def test_a_blur_takes_its_first_size_along_rows_of_pixels():
@@ -375,3 +373,75 @@ def test_losses_of_arrays_are_those_of_traced_values(from_logits):
         turned = loss(given.T if given.ndim > 1 and given.shape[1] == 4 else classes, output.T,
                       from_logits, axis=0)  # fmt: skip
         np.testing.assert_allclose(turned, wanted, rtol=1e-5)
+
+
+def test_sounds_of_open_batches_have_a_known_length():
+    x = keras.Input((64,))
+    sound = ops.istft(ops.stft(x, 16, 4, 16), 16, 4, 16)
+    assert sound.shape == (None, 64)
+    data = RNG.normal(size=(3, 64)).astype("float32")
+    np.testing.assert_allclose(keras.Model(x, sound).predict(data, verbose=0), data, atol=1e-5)
+
+
+def test_systems_of_more_rows_than_unknowns_in_a_step():
+    a, b = RNG.normal(size=(5, 3)).astype("float32"), RNG.normal(size=(5, 2)).astype("float32")
+    for y in (b, b[:, 0]):
+        wanted = np.linalg.lstsq(a, y)[0]
+        np.testing.assert_allclose(jit(ops.lstsq)(a, y), wanted, rtol=1e-4, atol=1e-5)
+    flat = np.outer(a[:, 0], [1.0, 2.0, 3.0]).astype("float32")
+    flat[:, 2] += 1e-3 * a[:, 1]
+    for rcond in (1e-2, 1e-6):
+        wanted = np.linalg.pinv(flat.astype("float64"), rcond)
+        found = jit(lambda v, r=rcond: ops.pinv(v, r))(flat)
+        np.testing.assert_allclose(found, wanted, rtol=1e-2, atol=1e-2 * np.abs(wanted).max())
+
+    def loss(v):
+        return ops.sum(ops.square(ops.lstsq(v, b)))
+
+    _, slope = jit(value_and_grad(loss))(a)
+    for place in ((0, 0), (3, 2)):
+        step = np.zeros(a.shape)
+        step[place] = 1e-4
+        ends = [np.sum(np.linalg.lstsq(a + s, b)[0] ** 2) for s in (step, -step)]
+        np.testing.assert_allclose(slope[place], (ends[0] - ends[1]) / 2e-4, rtol=1e-2)
+
+
+def test_slopes_of_variances_without_nan():
+    x = np.array([[1.0, np.nan, 4.0, 2.0], [np.nan, 3.0, np.nan, 5.0]], "float32")
+    value, slope = jit(value_and_grad(lambda v: ops.sum(ops.nanvar(v, -1))))(x)
+    np.testing.assert_allclose(value, np.nanvar(x, -1).sum(), rtol=1e-6)
+    count, centre = (~np.isnan(x)).sum(-1, keepdims=True), np.nanmean(x, -1, keepdims=True)
+    np.testing.assert_allclose(slope, np.nan_to_num(2 * (x - centre) / count), rtol=1e-5)
+    for axis, keepdims in ((None, False), (0, True), ((0, 1), True), ([0, 1], False)):
+        found = jit(lambda v, a=axis, k=keepdims: ops.nanstd(v, a, k))(x)
+        wanted = np.nanstd(x, tuple(axis) if isinstance(axis, list) else axis, keepdims=keepdims)
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("sequence", [8, 6])
+@pytest.mark.parametrize("window", ["hann", "hamming", None, "own"])
+def test_sounds_are_heard_at_their_ends(window, sequence):
+    """Rows are added up and divided by what their windows come to there, fewer at both ends."""
+    import scipy.signal
+
+    window = np.linspace(0.2, 1, sequence, dtype="float32") if window == "own" else window
+    x, gain = RNG.normal(size=(2, 20)).astype("float32"), RNG.uniform(0.5, 1, 5).astype("float32")
+    real, imag = ops.stft(x, sequence, 3, 8, window=window, center=False)
+    shape = np.ones(8)
+    if window is not None:
+        shape = scipy.signal.get_window(window, sequence) if isinstance(window, str) else window
+        shape = np.pad(shape, (8 - sequence) // 2)
+    starts = range(0, 20 - 8 + 1, 3)
+    rows = np.stack([x[:, s : s + 8] * shape for s in starts], 1)
+    wanted = np.fft.rfft(rows)
+    np.testing.assert_allclose(real + 1j * imag, wanted, atol=1e-4)
+    total, squares = np.zeros((2, 20)), np.zeros(20)
+    for k, s in enumerate(starts):
+        total[:, s : s + 8] += np.fft.irfft(wanted * gain, 8)[:, k] * shape
+        squares[s : s + 8] += shape**2
+    total /= np.where(squares > 1e-10, squares, 1)
+    total *= 1 if window is not None else 8 / 3
+    back = lambda a, b: ops.istft((a, b), sequence, 3, 8, window=window, center=False)  # noqa: E731
+    for found in (back(real * gain, imag * gain), jit(back)(real * gain, imag * gain)):
+        np.testing.assert_allclose(found, total[:, : found.shape[1]], rtol=1e-3, atol=1e-4)
+        assert found.shape[1] == 8 + 3 * (len(starts) - 1)

@@ -194,8 +194,12 @@ def svd(x, full_matrices=True, compute_uv=True):
 
 def lstsq(a, b, rcond=None):
     (a, b), _ = _floats(a, b)
-    refuse_traced("lstsq", a, b)
-    return np.linalg.lstsq(a, b, rcond=rcond)[0]
+    if not has_traced(a, b):
+        return np.linalg.lstsq(a, b, rcond=rcond)[0]
+    inverse = node_of(pinv(a, rcond))
+    if b.ndim == 1:
+        return Symbolic(ops.dot(inverse, node_of(b)))
+    return Symbolic(ops.matmul(inverse, node_of(b)))
 
 
 def matrix_rank(x, tol=None):
@@ -209,8 +213,17 @@ def matrix_rank(x, tol=None):
 def pinv(x, rcond=None):
     (x,), _ = _floats(x)
     if isinstance(x, Symbolic):
-        return Symbolic(ops.pinv(x.node))
+        return Symbolic(ops.pinv(x.node) if rcond is None else _inverse_beyond(x.node, rcond))
     return np.linalg.pinv(x) if rcond is None else np.linalg.pinv(x, rcond)
+
+
+def _inverse_beyond(n, rcond):
+    """The pseudo-inverse by the singular values above a share of the largest."""
+    u, s, vt = ops.svd(n, False, True)
+    kept = ops.gt(s, ops.mul(rcond, ops.max(s, -1, True)))
+    inverse = ops.where(kept, ops.true_div(1.0, ops.where(kept, s, 1.0)), 0.0)
+    v, ut = (ops.swapaxes(m, -1, -2) for m in (vt, u))
+    return ops.matmul(ops.mul(v, ops.expand_dims(inverse, -2)), ut)
 
 
 def jvp(fun, primals, tangents, has_aux=False):

@@ -10,7 +10,7 @@ from ..values import Symbolic, cast, convert_to_tensor, has_traced, node_of, sha
 from .elementwise import greater, isnan, maximum, sqrt, square, where
 from .products import slogdet
 from .reductions import MANY, sum
-from .shaping import expand_dims, moveaxis, pad, reshape, take, take_along_axis
+from .shaping import broadcast_to, expand_dims, moveaxis, pad, reshape, take, take_along_axis
 
 
 def _segments(name, eager, start, combine):
@@ -293,42 +293,33 @@ def stft(x, sequence_length, sequence_stride, fft_length, window="hann", center=
         x = pad(x, widths, mode="reflect")
     rows = extract_sequences(x, fft_length, sequence_stride)
     values = _window(window, sequence_length, fft_length, str(x.dtype))
-    if window is None:
-        left = (fft_length - sequence_length) // 2
-        values = np.pad(
-            np.ones(sequence_length), (left, fft_length - sequence_length - left)
-        ).astype(str(x.dtype))
     return rfft(rows * values, fft_length)
 
 
 def istft(x, sequence_length, sequence_stride, fft_length, length=None, window="hann", center=True):
     real, imag = _complex(x)
-    rows = irfft((real, imag), fft_length)
-    if window is not None:
-        values = _window(window, sequence_length, fft_length, "float64")
-        rows = rows * _synthesis(values, sequence_stride).astype(str(real.dtype))
+    values = _window(window, sequence_length, fft_length, str(real.dtype))
+    rows = irfft((real, imag), fft_length) * values
+    squares = broadcast_to(np.square(values), (shape(rows)[-2], fft_length))
+    weights = _overlapped(squares, fft_length, sequence_stride)  # fewer at both ends
     found = _overlapped(rows, fft_length, sequence_stride)
+    found = found / where(weights > 1e-10, weights, 1.0)
+    if window is None:
+        found = found * (fft_length / sequence_stride)
     start = fft_length // 2 if center else 0
     if length is not None:
         return found[..., start : start + length]
     return found[..., start : -start or None]
 
 
-def _synthesis(window, stride):
-    """A window over the sum of its squares at all places that are whole strides away."""
-    turns = -(-len(window) // stride)
-    squares = np.pad(window**2, (0, turns * stride - len(window))).reshape(turns, stride).sum(0)
-    weights = np.tile(squares, turns)[: len(window)]
-    return np.where(weights > 0, window / np.where(weights > 0, weights, 1), 0)
-
-
 def _overlapped(rows, length, stride):
     """Rows (..., count, length) added up, each one stride behind the one before."""
     turns = -(-length // stride)
     rows = pad(rows, [(0, 0)] * (rows.ndim - 1) + [(0, turns * stride - length)])
-    before, total = list(shape(rows)[:-2]), None
+    *before, count, _ = shape(rows)
+    total, joined = None, count * stride if isinstance(count, int) else -1
     for turn in range(turns):
-        part = reshape(rows[..., turn * stride : (turn + 1) * stride], [*before, -1])
+        part = reshape(rows[..., turn * stride : (turn + 1) * stride], [*before, joined])
         part = pad(
             part,
             [(0, 0)] * (part.ndim - 1) + [(turn * stride, (turns - 1 - turn) * stride)],

@@ -12,7 +12,7 @@ from ..eager import compiled
 from ..gradient import with_gradient
 from ..rows import as_axis, dtype_of, either, floating, promoted, reduction, same, summed
 from ..values import Symbolic, cast, convert_to_tensor, node_of
-from .elementwise import isclose, multiply, refuse_traced, subtract, where
+from .elementwise import isclose, refuse_traced, where
 
 
 def _mean_of(dtype):
@@ -182,9 +182,11 @@ def nanvar(x, axis=None, keepdims=False):
     dtype = floating(dtype_of(x))
     if not isinstance(x, Symbolic):
         return cast(_quiet(np.nanvar, x, as_axis(axis), keepdims), dtype)
-    x = cast(x, dtype)
-    away = subtract(x, nanmean(x, axis, True))
-    return nanmean(multiply(away, away), axis, keepdims)
+    x, axis = cast(x, dtype), as_axis(axis)
+    kept = ops.logical_not(_is_nan(x.node))
+    away = ops.where(kept, ops.sub(x.node, nanmean(x, axis, True).node), 0)  # so are slopes
+    total, count = (ops.sum(n, axis, keepdims) for n in (ops.square(away), ops.cast(kept, "int64")))
+    return Symbolic(ops.true_div(total, ops.cast(count, dtype)))
 
 
 def nanstd(x, axis=None, keepdims=False):

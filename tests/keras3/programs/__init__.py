@@ -65,6 +65,10 @@ def trained(model, x, y, epochs=3, batch_size=5, optimizer="adam", loss="mse", *
     return [value for values in history.history.values() for value in values]
 
 
+def values_of(history):
+    return [v for values in history.history.values() for v in values]
+
+
 def transforms():
     """(value_and_grad, jit) of the backend that runs."""
     if keras.backend.backend() == "jax":
@@ -79,11 +83,15 @@ def transforms():
 from . import (  # noqa: E402, F401 (they register)
     generative,
     graphs,
+    learners,
     methods,
     odd,
+    practice,
+    rare,
     recipes,
+    seeing,
+    sequences,
     series,
     text,
     vision,
-    wider,
 )
