@@ -138,7 +138,7 @@ def known(owner, node, kind, bounds=None):
     """A number that the function computes; one that is known is Python's own."""
     if node.value is not None and not node.ndim:
         return kind(node.value[()])
-    owner.made()
+    owner.made(True)
     return PythonNumber(owner, node, kind, None, symbolic=True, bounds=bounds)
 
 

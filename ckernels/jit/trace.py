@@ -79,6 +79,7 @@ class Trace(Owner):
         super().__init__()
         self.answers, self.decide, self.asked = list(answers), decide, []
         self.guards, self.inside, self.count = [], [], 0
+        self.arrays = 0  # how many of what `count` counts are no scalars
         self.scans = 0  # how many were made, those that were undone included
         self.journal, self.births = [], 0  # [(array, node that it held)] of all stores
         self.predicates = []  # of the branches that are being traced: stores happen only where true
@@ -87,9 +88,10 @@ class Trace(Owner):
 
     # ---- what values ask -----------------------------------------------------------------------
 
-    def made(self):
+    def made(self, scalar):
         """Note that an array was made."""
         self.count += 1
+        self.arrays += not scalar
         self.births += 1
         if self.count > MOST:
             why = next(iter(self.reasons.values()), None)

@@ -31,6 +31,7 @@ from .trees import flatten, put_together
 MOST_OBJECTS = 10_000  # that are looked through for changes
 ATTEMPTS = 6
 FOREVER = 2**31 - 1  # turns of a `while`
+SHORT = 8  # turns that make scalars alone may be taken one by one: a kernel takes more of them
 UNSET = object()
 
 
@@ -328,7 +329,7 @@ class Turns:
         self.begin(level)
         before.born = trace.births
         trace.inside.append(level)
-        condition, scans = None, trace.scans
+        condition, scans, arrays = None, trace.scans, trace.arrays
         try:
             self.body(*self.item(turn))
             if self.test is not None:
@@ -337,6 +338,7 @@ class Turns:
             complete = self.carries_all(before, after)
             if complete:
                 few = trace.count - before.count <= most and trace.scans == scans
+                few = few and (trace.arrays > arrays or self.count <= SHORT)
                 if few and not (level.chosen and trace.inside == [level]):
                     raise TooFewTurns
                 self.end(before, after, condition, turn)

@@ -35,8 +35,8 @@ class Owner:
 
     # ---- what values ask -----------------------------------------------------------------------
 
-    def made(self):
-        """Note that an array was made; the number that it gets."""
+    def made(self, scalar):
+        """Note that an array, or a scalar, was made; the number that it gets."""
 
     def predicate(self):
         """A truth value only where which stores happen, as a node; None: they do."""

@@ -45,7 +45,7 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
         self.owner, self.node_, self.scalar, self.plain = owner, node, scalar, plain
         self.base, self.lens, self.masked = base, lens, masked
         self.version, self.seen = 0, None
-        self.born = owner.made()
+        self.born = owner.made(scalar)
         if base is not None:
             self.seen = base.current()
 

@@ -359,6 +359,35 @@ def from_the_end(x):
     return y
 
 
+def eight_numbers(x):
+    y = np.zeros_like(x)
+    for i in range(8):
+        y[i] = 0.5 * x[i] + y[i - 1]
+    return y
+
+
+def nine_numbers(x):
+    y = np.zeros_like(x)
+    for i in range(9):
+        y[i] = 0.5 * x[i] + y[i - 1]
+    return y
+
+
+def nine_arrays(x):
+    y = np.zeros_like(x)
+    for i in range(9):
+        y[i] = (x * x[i]).sum()
+    return y
+
+
+def test_loops_over_numbers_are_scans_though_their_turns_are_few():
+    """Where a turn makes an array, or there are hardly any turns, they are taken one by one."""
+    found = {eight_numbers: 0, nine_numbers: 1, nine_arrays: 0}
+    for function, count in found.items():
+        assert scans(function, V) == count
+        check(function, V[::2].astype("float32"))
+
+
 def test_negative_indices_of_a_turn_count_from_the_end():
     """Trap 7."""
     check(from_the_end, V)
