@@ -231,7 +231,8 @@ libraries: build
 	$(LIBRARIES_PY) -m pip install -q --disable-pip-version-check "setuptools<70" "numpy==1.26.*" \
 	    "scipy==1.11.*" cffi "pytest<8" pytest-timeout pytest-xdist mock six parameterized nose \
 	    "matplotlib<3.7" "pandas<2" "scikit-learn<1.3" picklable_itertools progressbar2 toolz pyyaml \
-	    h5py "tables<3.9" pillow pyzmq requests click plac tabulate joblib patsy tqdm "arviz<0.11"
+	    h5py "tables<3.9" pillow pyzmq requests click plac tabulate joblib patsy tqdm "arviz<0.11" \
+	    dill fastprogress semver deprecat "cachetools<5.4"
 	PYTHONPATH=. $(LIBRARIES_PY) -m tests.clients.theano_libraries.run $(SOURCE) build/theano_libraries \
 	    $(LIBRARIES)
 endif

@@ -93,6 +93,11 @@ LIBRARIES = {
         "the wheel pymc3 3.8, unpacked",
         tuple(f"pymc3/tests/test_{name}.py" for name in PYMC3.split()),
     ),
+    "pymc3-3.11": Library(
+        "pymc3-3.11",
+        "the wheel pymc3 3.11.5, unpacked",
+        tuple(f"pymc3/tests/test_{name}.py" for name in PYMC3.split() if name != "types"),
+    ),
     "keras-0.3.3": keras("0.3.3", "th"),
     "keras-1.0.8": keras("1.0.8", "th", "tests/test_model_saving.py"),
     "keras-1.1.2": keras("1.1.2", "tf", "tests/test_model_saving.py"),
@@ -129,6 +134,10 @@ CHANGED = {  # {library: {file: [(old, new)]}}
     },
     "pymc3": {
         "pymc3/tests/conftest.py": [("fixture('function'", "fixture(scope='function'")],
+    },
+    "pymc3-3.11": {
+        "pymc3/data.py": [("data[in_memory_slc])", "data[tuple(in_memory_slc)])")],
+        "pymc3/tests/test_theanof.py": [("indices[slicer]", "indices[tuple(slicer)]")],
     },
     "nolearn": {
         "nolearn/lasagne/base.py": [
