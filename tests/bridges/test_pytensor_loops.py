@@ -10,6 +10,7 @@ from pytensor.scalar.loop import ScalarLoop  # noqa: E402
 from pytensor.tensor.elemwise import Elemwise  # noqa: E402
 
 import ckernels.pytensor as bridge  # noqa: E402
+from ckernels.bridges.pytensor.translations import scalar  # noqa: E402
 
 COUNTS = np.array([0, 1, 2, 7, 20, -3], "int32")
 STARTS = np.array([1.0, 3.0, 0.5, 2.0, 1.5, 4.0])
@@ -43,8 +44,15 @@ def compiled(inputs, outputs):
     return found
 
 
+@pytest.fixture(params=["in C", "together"])
+def way(request, monkeypatch):
+    """Elements by themselves in C, or all in the steps of a scan, as where there is no compiler."""
+    if request.param == "together":
+        monkeypatch.setattr(scalar, "_each", lambda *args: None)
+
+
 @pytest.mark.parametrize("size", [0, 1, 6])
-def test_each_element_ends_by_itself(size):
+def test_each_element_ends_by_itself(size, way):
     n, x, c = pt.ivector("n"), pt.dvector("x"), pt.dscalar("c")
     outs = Elemwise(halves())(n, x, np.int16(0), c)
     found = compiled([n, x, c], outs)
@@ -56,7 +64,7 @@ def test_each_element_ends_by_itself(size):
             np.testing.assert_array_equal(got, want)
 
 
-def test_a_number_of_steps_that_is_known():
+def test_a_number_of_steps_that_is_known(way):
     x = pt.dvector("x")
     found = compiled([x], Elemwise(halves(until=False))(5, x, np.int16(0), 0.25))
     want = by_hand(np.full(6, 5), STARTS, 0.25, until=False)
@@ -64,7 +72,7 @@ def test_a_number_of_steps_that_is_known():
         np.testing.assert_array_equal(got, value)
 
 
-def test_constants_broadcast_and_scalars_have_no_axes():
+def test_constants_broadcast_and_scalars_have_no_axes(way):
     n, x, c = pt.iscalar("n"), pt.dscalar("x"), pt.dmatrix("c")
     outs = Elemwise(halves())(n, x, np.int16(0), c)
     got = compiled([n, x, c], outs)(20, 8.0, np.array([[0.1, 0.2, 0.3]]))
@@ -100,7 +108,7 @@ FUNCTIONS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_gradients_by_parameters(name):
+def test_gradients_by_parameters(name, way):
     function, axes, by = FUNCTIONS[name]
     values = [v.ravel() for v in np.meshgrid(*axes)]
     args = [pt.dvector() for _ in values]

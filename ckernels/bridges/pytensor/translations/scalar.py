@@ -7,11 +7,16 @@ translation casts between them as PyTensor's `impl` does. Ops without one are co
 import numpy as np
 
 from .... import ops
+from ....api.own import c_op
+from ....api.tensor import Tensor
 from ....base import dtypes
+from ....base.errors import CompilerMissing
+from ....codegen.element_loops import element_loop
 from ....graph.node import constant, item, placeholder
 from ....ops.scan import Carry, ScanSignature, scan_node
 from ....ops.shape import size_of
 from ....ops.special import polygamma
+from ....rewrite import optimise
 from ..registry import SCALARS, Untranslated, find, translates_scalar
 from .scan import steps_of
 
@@ -233,18 +238,66 @@ def apply_composite(op, operands):
 
 
 def loop(op, operands):
-    """The nodes of all outputs of a ScalarLoop: a scan in which all elements step together. One
-    that has ended, or has taken its number of steps, keeps its state; the last to end ends the
-    scan.
+    """The nodes of all outputs of a ScalarLoop: in C an element takes its steps by itself; where an
+    operation has no C, or there is no compiler, they step together in a scan.
     """
     count, *rest = operands
     sizes = _sizes(operands)
-    count = ops.cast(count, "int64")
     states = len(op.outputs) - op.is_while
-    inits = [ops.broadcast_to(x, sizes) for x in rest[:states]]
+    wide = [ops.broadcast_to(x, sizes) for x in (ops.cast(count, "int64"), *rest)]
+    found = _each(op, wide, states)
+    return _together(op, wide[0], wide[1:], states) if found is None else found
+
+
+def _sizes(operands):
+    """The sizes that operands of one rank broadcast to, which were checked to do so."""
+    found = []
+    for axis in range(operands[0].ndim):
+        x = next((x for x in operands if x.shape[axis] != 1), operands[0])
+        found.append(size_of(x, axis))
+    return found
+
+
+def _each(op, operands, states):
+    """As a body of C, or None."""
+    if any(dtypes.is_complex(x.dtype) or x.dtype in dtypes.C_STORED for x in operands):
+        return None
+    names = ["n", *(f"x{k}" for k in range(states))]
+    names += [f"c{k}" for k in range(len(operands) - len(names))]
+    cells = [placeholder(x.dtype, ()) for x in operands[1:]]
+    new = optimise(apply_composite(op, cells))
+    until = new.pop() if op.is_while else None
+    body = element_loop(cells[:states], cells[states:], new, until)
+    if body is None:
+        return None
+    labels = {f"y{k}": (x.dtype, (None,)) for k, x in enumerate(new)}
+    if op.is_while:
+        labels["ended"] = ("bool", (None,))
+    flat = [Tensor(x if x.ndim == 1 else ops.reshape(x, (-1,))) for x in operands]
+    try:
+        found = c_op(
+            body,
+            dict(zip(names, flat)),
+            labels,
+            infer_shape=lambda n, *others: [n] * len(labels),
+            name="loop of PyTensor",
+            parallel=True,
+        )
+    except CompilerMissing:
+        return None
+    like = operands[0]
+    sizes = [size_of(like, axis) for axis in range(like.ndim)]
+    return [y.node if like.ndim == 1 else ops.reshape(y.node, sizes) for y in found]
+
+
+def _together(op, count, rest, states):
+    """As a scan in which all elements step together. One that has ended, or has taken its number of
+    steps, keeps its state; the last to end ends the scan.
+    """
+    inits = rest[:states]
     if op.is_while:  # no step at all is no failure
-        inits.append(ops.broadcast_to(ops.cast(True, "bool"), sizes))
-    inits.append(ops.broadcast_to(ops.gt(count, 0), sizes))
+        inits.append(ops.full_like(count, True, "bool"))
+    inits.append(ops.gt(count, 0))
     held = [placeholder(x.dtype, x.shape) for x in inits]
     done = placeholder("int64", ())
     active = held[-1]
@@ -261,15 +314,6 @@ def loop(op, operands):
     node = scan_node(steps, (), carries, (), ops.logical_not(ops.any(goes_on)), name=op.name)
     layout = ScanSignature.of(node)
     return [item(node, layout.final(i)) for i in range(len(op.outputs))]
-
-
-def _sizes(operands):
-    """The sizes that operands of one rank broadcast to, which were checked to do so."""
-    found = []
-    for axis in range(operands[0].ndim):
-        x = next((x for x in operands if x.shape[axis] != 1), operands[0])
-        found.append(size_of(x, axis))
-    return found
 
 
 def _largest(count):
