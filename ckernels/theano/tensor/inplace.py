@@ -4,7 +4,7 @@
 accept_inplace=True whose output is such an op of an input writes to the array it is called with.
 """
 
-from ..base.names import elsewhere
+from ..base.names import elsewhere as _elsewhere
 from ..classes import meanings
 from . import elementwise
 from .shaping import transpose
@@ -22,4 +22,4 @@ def __getattr__(name):
                 plain = getattr(elementwise, found)
                 made = elementwise.Elemwise(plain.scalar_op, {0: 0}, name)
                 return globals().setdefault(name, made)
-    return elsewhere("theano.tensor.inplace", name)
+    return _elsewhere("theano.tensor.inplace", name)
