@@ -97,6 +97,7 @@ class Branches:
         """Trace the path of these arguments; what came out is kept. Pinned, where the whole has to
         be traced again for the value of a number."""
         trace = Trace(answers, lambda node: value_of(compile_nodes(self, [node]), leaves))
+        trace.types_matter = self.jitted.in_original()
         try:
             plan = Traced(self, trace, *run_over(self, trace, leaves))
             self.ask(trace)
@@ -323,6 +324,7 @@ def plain_function(tree, leaves):
         raise NotSupported("values decide which way it takes; choose with np.where")
 
     trace = Trace((), decide)
+    trace.types_matter = False
     values, found = run_over(tree, trace, leaves)
     outs = []
     flatten(found, is_traced, outs)

@@ -131,8 +131,7 @@ class Jitted(Dispatch):
             if isinstance(problem, ShapeError):
                 plan.refuse(leaves, problem)
             return result
-        if done:
-            self.dispatched(plan.of_sizes(leaves), leaves)
+        self.dispatched(plan.of_sizes(leaves), leaves)
         return value if done else self.original(args, kwargs, None)
 
     def missed(self, *args, **kwargs):
@@ -183,7 +182,11 @@ class Jitted(Dispatch):
     def may_leave(self):
         """Whether NumPy may run the function as well: where steps of a loop would run in NumPy one
         op after the other, that takes a ninth of the time."""
-        return not self.strict and type(self).original is Jitted.original
+        return not self.strict and self.in_original()
+
+    def in_original(self):
+        """Whether NumPy has the same function, for calls that a trace does not serve."""
+        return type(self).original is Jitted.original
 
     def original(self, args, kwargs, problem):
         """The call in NumPy, which the trace does not serve: it failed with `problem`, or what it

@@ -85,6 +85,7 @@ class Trace(Owner):
         self.predicates = []  # of the branches that are being traced: stores happen only where true
         self.carried_before, self.reasons = {}, {}  # by the code of a loop's body
         self.inputs = frozenset()  # the placeholders of arguments
+        self.types_matter = True  # whether results are to be of the Python types that NumPy gives
 
     # ---- what values ask -----------------------------------------------------------------------
 

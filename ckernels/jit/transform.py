@@ -14,6 +14,7 @@ from ..autodiff import batch as batching
 from ..autodiff import reverse
 from ..base import given
 from ..base.errors import ArgumentError, CKernelsError, DTypeError, NotSupported, ShapeError
+from ..graph.node import constant
 from ..graph.walk import rebuild
 from ..numpy.value import ArrayValue
 from .branches import is_any
@@ -137,6 +138,8 @@ class Rerun:
     def cost(self, name, found=None):
         """The node of a result that has to be one scalar."""
         found = self.found if found is None else found
+        if isinstance(found, (float, np.floating)):
+            return constant(np.asarray(found))  # a loop without a turn: the gradient is 0
         if not isinstance(found, (ArrayValue, PythonNumber)):
             raise DTypeError(f"{name}: the function returns {type(found).__name__}, which does not "
                              "depend on its arguments as a float does")  # fmt: skip

@@ -509,6 +509,11 @@ class Turns:
             if carried.first is None and not self.sure(name):
                 set_contents(carried.cell, UNSET)
                 continue
+            if carried.first is not None and self.trace.types_matter and any(
+                kind_of(y).how == "number" and k.width() == 1 and kind_of(y) != k
+                for y, (k, _) in zip(carried.first, carried.kinds)
+            ):  # fmt: skip
+                self.sure(name)  # without a turn it stays a Python number
             values = []
             for k, kind, root, x in left:
                 key = id(x) if kind.how == "array" else k

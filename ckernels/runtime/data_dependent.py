@@ -7,13 +7,15 @@ follows from shapes alone is decided by the leaves that it is computed from.
 """
 
 from .. import ops
-from ..graph.node import constant, line_of, make
+from ..graph.node import constant, item, line_of, make
 from ..graph.op import having
 from ..graph.walk import leaves, rebuild, toposort
 from ..ops.bodies import Body, param
 from ..ops.scan import ScanSignature
+from ..ops.shape import known_value
 
 SIZE = ("squeeze", "slice", "shape", "scan_steps")  # from a number to the steps of a scan
+ENDLESS = 2**31 - 1  # steps of a loop that only its condition ends
 SIZED_BY = having("sized_by")
 
 
@@ -59,9 +61,68 @@ def data_decides(order):
     return False
 
 
+def size_steps(roots):
+    """`roots` with the number of steps as a size, which scans with sequences need, those whose
+    states are read, and those that run from their end: gradients of loops make such of scans that
+    took a value."""
+    roots = _ended(rebuild(roots, step=lambda n: _inside(n, size_steps)))
+    order, origins = toposort(roots), Origins()
+    read = _whose_states_are_read(order)
+    counts = [
+        n.inputs[0] for n in order
+        if n.op.name == "scan" and (n.uid in read or ScanSignature.of(n).seqs or n.attrs["reverse"])
+        and not _is_size(n.inputs[0]) and origins.from_data(n.inputs[0])
+    ]  # fmt: skip
+    if not counts:
+        return roots
+    return rebuild(roots, {n: ops.size_of(make("scan_steps", (n,)), 0) for n in counts})
+
+
+def _whose_states_are_read(order):
+    """The uids of scans of which more than the last states is read."""
+    return {
+        n.inputs[0].uid
+        for n in order
+        if n.op.name == "item" and n.inputs[0].op.name == "scan"
+        and n.attrs["index"] < ScanSignature.of(n.inputs[0]).carries
+    }  # fmt: skip
+
+
+def _ended(roots):
+    """`roots` with loops that only their condition ends, and whose states are read, run twice: the
+    first run counts the steps of the second."""
+    order = toposort(roots)
+    endless = [n for n in order if n.op.name == "scan" and known_value(n.inputs[0]) == ENDLESS]
+    read = _whose_states_are_read(order) if endless else ()
+    twice = {}
+    for scan in endless:
+        sig = ScanSignature.of(scan)
+        if scan.attrs["until"] and not sig.seqs and scan.uid in read:
+            with line_of(scan):
+                steps = ops.size_of(make("scan_steps", (item(scan, sig.executed),)), 0)
+                twice[scan] = make(scan.op, (steps, *scan.inputs[1:]), scan.attrs)
+    if not twice:
+        return roots
+
+    def as_long_as_rows(n):
+        if n.op.name != "scan" or known_value(n.inputs[0]) != ENDLESS:
+            return n
+        seqs = ScanSignature.of(n).seqs
+        return make(n.op, (ops.size_of(seqs[0][1], 0), *n.inputs[1:]), n.attrs) if seqs else n
+
+    return rebuild(rebuild(roots, twice), step=as_long_as_rows)
+
+
+def _is_size(node):
+    """Whether a number is the size of something."""
+    while node.op.name in SIZE[:2]:
+        node = node.inputs[0]
+    return node.op.name == "shape"
+
+
 def count_steps(roots):
     """`roots` with scans that take their number of steps as a value, where no shape needs it."""
-    roots = rebuild(roots, step=_counted_inside)
+    roots = rebuild(roots, step=lambda n: _inside(n, count_steps))
     if all(n.op.name != "scan_steps" for n in toposort(roots)):
         return roots
     refused = set()
@@ -83,12 +144,13 @@ def count_steps(roots):
             return roots
 
 
-def _counted_inside(node):
-    """`node` with such scans inside of its step; there a row of a sequence may be the number."""
+def _inside(node, change):
+    """`node` with the scans inside of its step changed; there a row of a sequence may be the number
+    of steps."""
     if node.op.name != "scan":
         return node
     body = node.attrs["body"]
-    outputs = count_steps(list(body.outputs))
+    outputs = change(list(body.outputs))
     if tuple(outputs) == body.outputs:
         return node
     return make(node.op, node.inputs, {**node.attrs, "body": Body(body.inputs, outputs)})

@@ -218,9 +218,9 @@ class Spec(Arguments):
         without sizes computed from data inside of their steps."""
         if not self.scans:
             return self
-        from .data_dependent import count_steps, sizes_outside  # start-up
+        from .data_dependent import count_steps, size_steps, sizes_outside  # start-up
 
-        return self.of_roots(sizes_outside(count_steps(self.roots())))
+        return self.of_roots(sizes_outside(count_steps(size_steps(self.roots()))))
 
     def unmasked(self):
         """This Spec with choices for what is read and written at one mask: fewer sizes that data

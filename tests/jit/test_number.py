@@ -148,3 +148,25 @@ def test_near_misses():
     check(shapes, np.full(12, 3.0))
     check(text, V, traced=False)
     check(formatted, V, 0.5, traced=None)
+
+
+def test_without_a_turn_a_number_stays_one():
+    """1 that turns would make a float64 is 1 where there is none: its type decides others."""
+
+    def added(n, x):
+        s = 1
+        for i in range(n):
+            s += x[i]
+        return s // 2
+
+    def doubled(n, x):
+        s = 1
+        for _ in range(n):
+            s = s * 2.0
+        return s
+
+    x = np.arange(20.0)
+    for function in (added, doubled):
+        jitted = ck.jit(function)
+        for n in (0, 3, 0, 12, 1):
+            same(function(n, x), jitted(n, x))

@@ -228,3 +228,95 @@ def test_numbers_that_a_function_returns_as_they_are():
         jacobian(lambda x: (x.sum(), 2))(S)
     np.testing.assert_array_equal(vmap(lambda a, b: a + b, [0, None])(S, 2.0), S + 2)
     assert value_and_grad(np.sum, np.int64(0))(S)[1].shape == S.shape
+
+
+def nested(x, n):
+    s = 0.0
+    for i in range(n):
+        for j in range(3):
+            s = s * 0.9 + x[j] * x[i]
+    return s
+
+
+def from_the_end(x, n):
+    s = 1.0
+    for i in range(n - 1, -1, -1):
+        s = s * x[i] + i
+    return s
+
+
+def every_second(x, n):
+    s = 1.0
+    for i in range(1, n, 2):
+        s = s * x[i] + i
+    return s
+
+
+def either(x, n):
+    s = 0.0
+    for i in range(n):
+        if x[i] > 0.5:
+            s += x[i] ** 2
+        else:
+            s -= x[i]
+    return s
+
+
+def until_large(x, n):
+    s, i = 1.0, 0
+    while i < n and s < 5:
+        s = s * (1 + x[i])
+        i += 1
+    return s
+
+
+def broken_off(x, n):
+    s = 1.0
+    for i in range(n):
+        s = s * (1 + x[i])
+        if s > 3:
+            break
+    return s
+
+
+def of_arrays(x, n):
+    for _ in range(n):
+        x = x + 0.1 * np.sin(x) * np.roll(x, 1)
+    return (x**2).sum()
+
+
+def midpoints(x, n):
+    y = x.copy()
+    for _ in range(n):
+        y = y - 0.1 * (y - 0.05 * y)
+    return y.prod()
+
+
+def stored(x, n):
+    y = np.zeros(len(x))
+    y[0] = x[0]
+    for i in range(1, n):
+        y[i] = y[i - 1] * 0.5 + x[i] ** 2
+    return y.sum()
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 20])
+@pytest.mark.parametrize("cost", [nested, from_the_end, every_second, either, until_large,
+                                  broken_off, of_arrays, midpoints, stored])  # fmt: skip
+def test_slopes_of_loops_as_long_as_a_number_says(cost, n):
+    """The number is an argument, which no trace knows; so is how often a `while` goes on."""
+    x = np.random.default_rng(n).random(6 if n < 6 else 24)
+    steps = 1e-6 * np.eye(len(x))
+    want = [(cost(x + e, n) - cost(x - e, n)) / 2e-6 for e in steps]
+    slope = ck.jit.grad(cost)
+    np.testing.assert_allclose(slope(x, n), want, rtol=1e-6, atol=1e-7)
+    want = [(slope(x + 10 * e, n) - slope(x - 10 * e, n)) / 2e-5 for e in steps]
+    np.testing.assert_allclose(ck.jit.hessian(cost)(x, n), want, rtol=1e-5, atol=1e-6)
+
+
+def test_the_slope_of_a_number_is_0():
+    x = np.arange(3.0)
+    assert np.array_equal(ck.jit.grad(lambda x: 2.0)(x), np.zeros(3))
+    for bad in (lambda x: 2, lambda x: None, lambda x: True):
+        with pytest.raises(DTypeError, match="does not depend"):
+            ck.jit.grad(bad)(x)
