@@ -6,8 +6,6 @@ itself both sides are traced: stores happen only where it holds, names get the o
 value. A loop that is no scan is taken turn by turn.
 """
 
-import operator
-
 from .. import ops
 from ..graph.node import constant
 from .jumps import RESULT
@@ -47,6 +45,14 @@ FEW = 1  # turns that are taken one by one, whatever they do
 UNROLLED = 400  # arrays that a loop may make in all its turns to be taken turn by turn
 
 
+MOST_INT = 2**63 - 1
+
+
+def as_node(x):
+    """An int of Python's or of a trace as a node."""
+    return x.node if isinstance(x, PythonNumber) else constant(x, "int64")
+
+
 class Flow:
     """The control flow of one trace."""
 
@@ -60,6 +66,7 @@ class Flow:
                 "_ck_either": self.either, "_ck_return": self.return_,
                 "_ck_after": self.after, "_ck_and": self.and_,
                 "_ck_or": self.or_, "_ck_not": self.not_,
+                "_ck_all": self.all_, "_ck_any": self.any_,
                 "_ck_convert": converted}  # fmt: skip
 
     # ---- loops ---------------------------------------------------------------------------------
@@ -97,31 +104,43 @@ class Flow:
             if self.stopped(stop):
                 return
 
-    @staticmethod
-    def turns_of(ends):
+    def turns_of(self, ends):
         """How many numbers a range has: an int or a node."""
         if isinstance(ends, range):
             return len(ends)
-        step = operator.index(ends.step)
-        start, stop = (e.node if isinstance(e, PythonNumber) else constant(e, "int64")
-                       for e in (ends.start, ends.stop))  # fmt: skip
-        if step == 0:
-            raise ValueError("range() arg 3 must not be zero")
-        gap = ops.sub(stop, start) if step > 0 else ops.sub(start, stop)
-        if abs(step) > 1:
-            gap = ops.floor_div(ops.add(gap, constant(abs(step) - 1, "int64")),
-                                constant(abs(step), "int64"))  # fmt: skip
+        start, stop, step = map(as_node, (ends.start, ends.stop, ends.step))
+        sign = self.sign(ends.step)
+        if sign is None:  # which way it goes a call says
+            self.trace.guard(ops.ne(step, constant(0, "int64")))
+            up = ops.gt(step, constant(0, "int64"))
+            gap = ops.where(up, ops.sub(stop, start), ops.sub(start, stop))
+            step = ops.abs(step)
+            step = ops.maximum(step, constant(1, "int64"))
+        elif sign > 0:
+            gap = ops.sub(stop, start)
+        else:
+            gap, step = ops.sub(start, stop), ops.neg(step)
+        one = constant(1, "int64")
+        if step.value is None or step.value > 1:
+            gap = ops.floor_div(ops.add(gap, ops.sub(step, one)), step)
         found = ops.maximum(gap, constant(0, "int64"))
         return found if found.value is None else int(found.value)
 
+    @staticmethod
+    def sign(step):
+        """1 or -1, as a range goes up or down; None where it is not known."""
+        low, high = (step.bounds or (-1, 1)) if isinstance(step, PythonNumber) else (step, step)
+        if low == high == 0:
+            raise ValueError("range() arg 3 must not be zero")
+        return 1 if low > 0 else -1 if high < 0 else None
+
     def number(self, ends, count, turn):
         """The number of a range that a turn has."""
-        step = operator.index(ends.step)
-        node = turn if step == 1 else ops.mul(turn, constant(step, "int64"))
-        start = ends.start
+        step, start = ends.step, ends.start
+        traced = isinstance(step, PythonNumber)
+        node = turn if not traced and step == 1 else ops.mul(turn, as_node(step))
         if isinstance(start, PythonNumber) or start:
-            begin = start.node if isinstance(start, PythonNumber) else constant(start, "int64")
-            node = ops.add(node, begin)
+            node = ops.add(node, as_node(start))
         return known(self.trace, node, int, self.bounds(ends, count))
 
     @staticmethod
@@ -131,11 +150,12 @@ class Flow:
             return min(ends[0], ends[-1]), max(ends[0], ends[-1])
         first, last = (e.bounds if isinstance(e, PythonNumber) else (e, e)
                        for e in (ends.start, ends.stop))  # fmt: skip
-        if not first or not last:
+        sign = Flow.sign(ends.step)
+        if not first or sign is None:
             return None
-        if operator.index(ends.step) > 0:
-            return first[0], max(last[1] - 1, first[0])
-        return min(last[0] + 1, first[1]), first[1]
+        if sign > 0:
+            return first[0], max(last[1] - 1, first[0]) if last else MOST_INT
+        return min(last[0] + 1, first[1]) if last else -MOST_INT, first[1]
 
     def scan(self, body, item, count, test=None, ends=True):
         """A loop as a scan; NotOne, with nothing changed, where it is none or not worth it. test:
@@ -292,6 +312,14 @@ class Flow:
         if isinstance(x, PythonNumber):
             return x.bounds
         return (x, x) if type(x) is int else None
+
+    def all_(self, first, second):
+        """first and second(), as the value that it is."""
+        return self.either(first, second, lambda: first)
+
+    def any_(self, first, second):
+        """first or second(), as the value that it is."""
+        return self.either(first, lambda: first, second)
 
     def and_(self, first, second):
         """first and second(), as a truth value."""

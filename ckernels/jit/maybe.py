@@ -17,6 +17,7 @@ from .number import PythonNumber
 
 ARITHMETIC = {np.add, np.subtract, np.multiply}
 COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
+LOGIC = {np.bitwise_and, np.bitwise_or, np.bitwise_xor}
 OF_PYTHON = {np.true_divide: operator.truediv, np.power: operator.pow,
              np.square: lambda x: x**2, np.floor_divide: operator.floordiv,
              np.remainder: operator.mod}  # fmt: skip
@@ -46,9 +47,11 @@ class MaybeNumber(ArrayValue):
             return MaybeNumber(self.owner, node, self.flag, self.type)
         if ufunc in OF_PYTHON:
             return self.either_way(OF_PYTHON[ufunc], args, found)
-        if ufunc not in ARITHMETIC | COMPARISONS and ufunc is not np.absolute:
+        kind = max(map(type_of, args), key=RANKS.get)
+        known = LOGIC if kind is bool else ARITHMETIC | {np.absolute}  # True + True is 2 in Python
+        if ufunc not in COMPARISONS and ufunc not in known:
             self.owner.refuse(f"{ufunc.__name__} of what is Python's number or NumPy's")
-        kind = bool if ufunc in COMPARISONS else max(map(type_of, args), key=RANKS.get)
+        kind = bool if ufunc in COMPARISONS else kind
         if ufunc in ARITHMETIC and kind is not bool and found.dtype.itemsize < 8:  # as Python has
             self.owner.refuse("arithmetic of what is Python's number or a narrower one of NumPy's")
         return MaybeNumber(self.owner, found.read(), flags_of(args), kind)
@@ -77,8 +80,8 @@ class MaybeNumber(ArrayValue):
 
     def same_dtypes(self, ufunc, args, found):
         """Refuse what has another dtype where Python has a number."""
-        weak = [Weak(a.read(), a.type) if isinstance(a, MaybeNumber) else self.owner.operand(a)
-                for a in args]  # fmt: skip
+        weak = [Weak(a.read(), a.type) if isinstance(a, MaybeNumber) and a.type is not bool
+                else self.owner.operand(a) for a in args]  # fmt: skip
         plain = [self.owner.operand(a) for a in args]
         loops = [self.owner.rule.loop(ufunc, [kind_of(x) for x in each]) for each in (weak, plain)]
         if loops[0] != loops[1]:

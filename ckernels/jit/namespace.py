@@ -18,7 +18,7 @@ from ..graph.node import constant
 from ..numpy.promote import NUMPY
 from ..numpy.rows import call
 from ..numpy.value import ArrayValue, result
-from .number import OF_MATH, PythonNumber, converted, of_math, of_sizes
+from .number import OF_MATH, PythonNumber, converted, of_math, of_sizes, whole
 
 REFUSED = {"random", "time", "os", "sys", "datetime", "logging", "threading", "subprocess", "io",
            "secrets", "uuid", "socket", "gc", "inspect"}  # fmt: skip
@@ -111,11 +111,16 @@ def traced_reversed(iterable):
 
 
 def traced_range(*ends):
-    """range(), for which ends may be traced."""
-    whole = [isinstance(e, PythonNumber) and e.kind is int and not of_sizes(e.node) for e in ends]
-    if not any(whole) or len(ends) > 3:
+    """range(), for which ends may be traced: numbers, and elements of arrays of integers."""
+    ends = [whole(e.owner, e.read()) if is_element(e) else e for e in ends]
+    traced = [isinstance(e, PythonNumber) and e.kind is int and not of_sizes(e.node) for e in ends]
+    if not any(traced) or len(ends) > 3:
         return range(*ends)
-    return Range(*[e if kept else operator.index(e) for e, kept in zip(ends, whole)])
+    return Range(*[e if kept else operator.index(e) for e, kept in zip(ends, traced)])
+
+
+def is_element(x):
+    return isinstance(x, ArrayValue) and not x.ndim and x.dtype.kind in "iu"
 
 
 def traced_len(x):

@@ -20,9 +20,9 @@ OF_NUMBERS = ("real", "imag", "conjugate", "is_integer", "as_integer_ratio", "bi
 
 
 class PythonNumber:
-    """A traced Python number. kind: int, float or bool; pin(): gives its value, for which the trace
-    is then; symbolic: the function computes it, as the number of a loop's turn or the size of an
-    axis, so ints compute as nodes too; bounds: the (least, greatest) int it can be."""
+    """A traced Python number. kind: int, float, bool or complex; pin(): gives its value, for which
+    the trace is then; symbolic: the function computes it, as the number of a loop's turn or the
+    size of an axis, so ints compute as nodes too; bounds: the (least, greatest) int it can be."""
 
     __slots__ = ("owner", "node", "kind", "pin", "symbolic", "bounds")
     __array_priority__ = 1000.0
@@ -143,7 +143,8 @@ def known(owner, node, kind, bounds=None):
 
 
 def _symbolic(*numbers):
-    return any(isinstance(x, PythonNumber) and x.symbolic for x in numbers)
+    return any(isinstance(x, PythonNumber) and x.symbolic and x.kind is not complex
+               for x in numbers)  # fmt: skip
 
 
 def _node(x):
@@ -351,7 +352,7 @@ for _name in ("and_", "or_", "xor", "lshift", "rshift"):
 
 def _unary(build, function):
     def operate(self):
-        if self.kind is not float and self.symbolic:
+        if self.kind is not float and _symbolic(self):
             return known(self.owner, build(_node(self)), int)
         if self.kind is not float:
             return function(self.pin())
@@ -368,12 +369,16 @@ PythonNumber.__pos__ = lambda self: self
 
 def whole(owner, node):
     """A float without its fraction as an int of Python's; where it has none, Python raises."""
+    bounds = None
     if node.dtype.startswith("float"):
         node = ops.cast(node, "float64")
         owner.guard(ops.lt(ops.abs(node), 2.0**63))
     elif node.dtype == "uint64":
         owner.guard(ops.lt(node, constant(2**63, "uint64")))
-    return known(owner, ops.cast(node, "int64"), int)
+    elif node.dtype != "bool":
+        limits = np.iinfo(node.dtype)
+        bounds = int(limits.min), int(limits.max)
+    return known(owner, ops.cast(node, "int64"), int, bounds)
 
 
 def converted(function, x):

@@ -174,6 +174,23 @@ def thunk(expression):
     return ast.Lambda(empty, expression)
 
 
+def assigns(node):
+    """Whether an expression cannot be moved into a function of its own."""
+    return any(isinstance(n, (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await))
+               for n in ast.walk(node))  # fmt: skip
+
+
+def links(node):
+    """A chain a < b < c as `a < b and b < c`; None where it is none, or b is to be called once."""
+    if len(node.ops) < 2 or any(
+        isinstance(n, ast.Call) for c in node.comparators for n in ast.walk(c)
+    ):
+        return None
+    left = [node.left, *node.comparators]
+    parts = [ast.Compare(a, [op], [b]) for a, op, b in zip(left, node.ops, node.comparators)]
+    return placed(ast.BoolOp(ast.And(), copy.deepcopy(parts)), node)
+
+
 def placed(new, old):
     """A new node, and what is new below it, at the line of an old one."""
     for node in ast.walk(new):
@@ -287,19 +304,51 @@ class FunctionSource:
         return [self.expressions(s)]
 
     def expressions(self, s):
-        """A statement whose expressions `a if test else b` are calls."""
+        """A statement whose expressions `a if test else b`, `a and b` and `not a` are calls."""
         function = self
 
         class Choices(ast.NodeTransformer):
             def visit_IfExp(self, node):
+                if assigns(node):
+                    return self.generic_visit(node)
+                function.changed = True
+                test = function.test(self.truth(node.test))
+                body, orelse = self.visit(node.body), self.visit(node.orelse)
+                return placed(call("_ck_either", test, thunk(body), thunk(orelse)), node)
+
+            def truth(self, node):
+                """A condition, whose and, or and not are not values."""
+                if isinstance(node, ast.BoolOp):
+                    node.values = [self.truth(v) for v in node.values]
+                elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+                    node.operand = self.truth(node.operand)
+                elif isinstance(node, ast.Compare):
+                    self.generic_visit(node)
+                else:
+                    node = self.visit(node)
+                return node
+
+            def visit_BoolOp(self, node):
                 self.generic_visit(node)
-                if any(
-                    isinstance(n, (ast.NamedExpr, ast.Yield, ast.Await)) for n in ast.walk(node)
-                ):
+                if assigns(node):
                     return node
                 function.changed = True
-                test = function.test(node.test)
-                return placed(call("_ck_either", test, thunk(node.body), thunk(node.orelse)), node)
+                name = "_ck_all" if isinstance(node.op, ast.And) else "_ck_any"
+                *first, last = node.values
+                for value in first[::-1]:
+                    last = call(name, value, thunk(last))
+                return placed(last, node)
+
+            def visit_UnaryOp(self, node):
+                self.generic_visit(node)
+                if not isinstance(node.op, ast.Not) or assigns(node):
+                    return node
+                function.changed = True
+                return placed(call("_ck_not", node.operand), node)
+
+            def visit_Compare(self, node):
+                parts = links(node)
+                return self.generic_visit(node) if parts is None else self.visit_BoolOp(parts)
 
             def visit_Lambda(self, node):
                 return node
@@ -311,7 +360,7 @@ class FunctionSource:
 
     def test(self, node):
         """A condition whose and, or, not and chains are calls."""
-        if any(isinstance(n, (ast.NamedExpr, ast.Yield, ast.Await)) for n in ast.walk(node)):
+        if assigns(node):
             return node
         if isinstance(node, ast.BoolOp):
             name = "_ck_and" if isinstance(node.op, ast.And) else "_ck_or"
@@ -321,13 +370,8 @@ class FunctionSource:
             return placed(last, node)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return placed(call("_ck_not", self.test(node.operand)), node)
-        if isinstance(node, ast.Compare) and len(node.ops) > 1:
-            if not any(isinstance(n, ast.Call) for c in node.comparators for n in ast.walk(c)):
-                left = [node.left, *node.comparators]
-                parts = [ast.Compare(a, [op], [b])
-                         for a, op, b in zip(left, node.ops, node.comparators)]  # fmt: skip
-                return self.test(placed(ast.BoolOp(ast.And(), parts), node))
-        return node
+        parts = links(node) if isinstance(node, ast.Compare) else None
+        return node if parts is None else self.test(parts)
 
     def own_names(self, s, body):
         """(names of a loop that belong to the function, those that one turn has for itself)."""

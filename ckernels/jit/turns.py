@@ -174,7 +174,7 @@ class Kind(NamedTuple):
         return 1 + (self.how == "scalar" and self.type is not None)
 
 
-NUMBERS = {bool: "bool", int: "int64", float: "float64"}
+NUMBERS = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
 
 def is_value(x):
@@ -224,10 +224,12 @@ def held_by(x, kind):
     mine = kind_of(x)
     if mine == kind or kind.width() == 2 and mine == kind._replace(type=None):
         return True
-    if mine.how != "number" or kind.how == "array" or mine.type is bool:
-        return False
+    if mine.how != "number" or kind.how == "array" or bool in (mine.type, kind.type):
+        return mine.how == "number" and mine.type is kind.type and kind.dtype == mine.dtype
     if isinstance(x, PythonNumber):
         return kind.dtype == "float64" and mine.dtype == "float64"
+    if mine.type is complex:
+        return kind.dtype == "complex128" or kind.dtype == "complex64" and x in (0, 1)
     return np.dtype(kind.dtype).kind in "iuf" and np.asarray(x).astype(kind.dtype) == x
 
 

@@ -521,6 +521,124 @@ def test_empty_arrays_and_library_functions():
     check(histogram, W, 5, traced=None)
 
 
+# ---- ranges of elements, truth values as values, complex numbers ---------------------------------
+
+
+def knapsack(values, weights, most):
+    best = np.zeros(most + 1)
+    for i in range(len(values)):
+        for c in range(most, weights[i] - 1, -1):
+            best[c] = max(best[c], best[c - weights[i]] + values[i])
+    return best
+
+
+def sieve(n):
+    prime = np.ones(n + 1, dtype=bool)
+    prime[0] = prime[1] = False
+    for i in range(2, int(n**0.5) + 1):
+        if prime[i]:
+            for j in range(i * i, n + 1, i):
+                prime[j] = False
+    return prime
+
+
+def by_steps(x, steps):
+    up = down = 0.0
+    for k in range(len(steps)):
+        for i in range(10, 20, steps[k]):
+            up += x[i] * (k + 1)
+        for i in range(20, 10, steps[k]):
+            down += x[i] * (k + 2)
+    return up, down
+
+
+def parities(m):
+    y, odd, count = np.zeros(len(m), dtype=bool), False, 0
+    for i in range(len(m)):
+        odd = odd != m[i]
+        y[i] = odd or m[i]
+        count += m[i]
+    return y, odd, count
+
+
+def truths(x):
+    y, z, none = np.zeros(len(x), dtype=bool), np.zeros(len(x), dtype=bool), 0
+    for i in range(len(x)):
+        y[i] = 0 < x[i] < 1
+        z[i] = x[i] > 1 or x[i] < 0 and not y[i - 1]
+        none += not (y[i] or z[i])
+    return y, z, none
+
+
+def first_that_holds(x):
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i] and (x[i] + 1 or 7.0) or 3.0
+    return total
+
+
+def truths_outside(x, k):
+    k = k or 5
+    inside = x.sum() > 0 and x.max() < 10
+    return x * k, inside, not inside
+
+
+def mandelbrot(c):
+    turns = np.zeros(len(c), dtype=np.int64)
+    for i in range(len(c)):
+        z = 0j
+        for _ in range(50):
+            z = z * z + c[i]
+            if abs(z) > 2:
+                break
+            turns[i] += 1
+    return turns
+
+
+def horner(c, x):
+    total = 1 + 2j
+    for k in range(len(c)):
+        total = total * x + c[k]
+    return total
+
+
+def complex_of_python(x):
+    z, total = 1 + 1j, 0j
+    for i in range(len(x)):
+        if x[i] > 0:
+            z = -z
+        total += z * x[i]
+    return total, z
+
+
+STEPS = np.array([1, -1, 2, -3, 20, -20] * 3)
+C = R.normal(size=40) + 1j * R.normal(size=40)
+WHOLE = np.array([-1.0, 0.0, 1.0, 2.0, 0.5] * 4)
+
+
+@pytest.mark.parametrize("function, args", [
+    (knapsack, (W, R.integers(1, 15, 40), 60)), (knapsack, (W, R.integers(1, 15, 40, "u1"), 60)),
+    (knapsack, (W, R.integers(70, 90, 40, "i2"), 60)), (sieve, (200,)), (sieve, (1000,)),
+    (by_steps, (V, STEPS)), (by_steps, (V, STEPS.astype("i1"))),
+    (parities, (V > 0,)), (parities, (V > 9,)), (truths, (V,)), (truths, (V.astype("f4"),)),
+    (first_that_holds, (WHOLE,)), (first_that_holds, (WHOLE.astype("i4"),)),
+    (truths_outside, (W, 0)), (truths_outside, (-W, 2.5)), (truths_outside, (W + 10, 1)),
+    (mandelbrot, (C,)), (mandelbrot, (C.astype("c8"),)), (horner, (C, 0.3)), (horner, (C, 0.3j)),
+    (horner, (C.astype("c8"), 0.3))])  # fmt: skip
+def test_elements_truths_and_complex_numbers_stay_in_the_loop(function, args):
+    check(function, *args)
+
+
+def test_what_of_these_raises_is_numpys():
+    check(complex_of_python, V, traced=None)
+    check(parities, V[:0] > 0, traced=None)
+    compiled = ck.jit(by_steps)
+    for steps, error in ((np.append(STEPS, 0), ValueError), (STEPS * 1.0, TypeError)):
+        with warnings.catch_warnings(), pytest.raises(error):
+            warnings.simplefilter("ignore", CKernelsWarning)
+            compiled(V, steps)
+
+
 # ---- never another meaning -----------------------------------------------------------------------
 
 

@@ -123,3 +123,29 @@ def test_python_computes_in_64_bits_beside_narrower_scalars(dtype, x):
     for size in (2, 3, 58, 59, 60):
         want, got = in_64_bits(x[:size]), jitted(x[:size])
         assert type(want) is type(got) and want == got
+
+
+def sums_of_truths(x):
+    total, last = 0, 1 > 2
+    for i in range(len(x)):
+        hit = not x[i] > 30 if x[i] > 10 else x[i] > 5
+        total = total + (hit + hit)
+        last = hit if x[i] > 2 else last
+    return total, last
+
+
+def truths_of_both(x):
+    count = 0
+    for i in range(len(x)):
+        hit = not x[i] > 30 if x[i] > 10 else x[i] > 5
+        count += hit
+        if hit & (x[i] > 7):
+            count += 10
+    return count
+
+
+def test_truths_of_python_and_of_numpy():
+    x = np.array([1.0, 8.0, 6.0, 20.0, 40.0, 3.0] * 5)
+    check(truths_of_both, x)
+    for size in (0, 1, 2, 30):  # True + True is 2, np.True_ + np.True_ is np.True_
+        check(sums_of_truths, x[:size], traced=None)

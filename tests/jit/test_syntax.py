@@ -52,6 +52,20 @@ def test_tests_are_calls():
     assert "_ck_either(x[low], lambda: high + 1, lambda: high)" in source
 
 
+def values(x, flags):
+    y = x or 0 < x <= 1 and (not flags[0])
+    z = 1 if x and not y else [a and b for a, b in flags] or (y := 3)
+    return -x, lambda: x and y, z
+
+
+def test_and_or_not_and_chains_are_calls_where_they_are_values():
+    source = transformed(values.__code__)[1].replace("lambda :", "lambda:")
+    assert ("y = _ck_any(x, lambda: _ck_all(_ck_all(0 < x, lambda: x <= 1), "
+            "lambda: _ck_not(flags[0])))") in source  # fmt: skip
+    assert "1 if _ck_all(x, lambda: _ck_not(y)) else [a and b for a, b in flags] or (y" in source
+    assert "return (-x, lambda: x and y, z)" in source
+
+
 def test_lines_are_those_of_the_source():
     code = transformed(rows.__code__)[0]
     body = next(c for c in code.co_consts if getattr(c, "co_name", "") == "_ck_body1")
