@@ -260,7 +260,8 @@ class Printer:
 
     def ask_large(self, flag, asked):
         """Raise a flag where one of these values is beyond ck_near_*, or no number."""
-        small = [IS_NEAR[self.k.values[i].dtype].format(self.name(i)) for i in asked]
+        computed = [dtypes.computed(self.k.values[i].dtype) for i in asked]
+        small = [IS_NEAR[d].format(self.name(i)) for d, i in zip(computed, asked)]
         self.put(f"{flag} |= !({' && '.join(small)});")
 
     @contextmanager
