@@ -8,7 +8,8 @@ import numpy as np
 from keras.src import backend
 
 from ..casts import result_type, standardize_dtype
-from ..rows import dtype_of
+from ..eager import compiled
+from ..rows import dtype_of, wrapped
 from ..values import Symbolic, cast, convert_to_tensor, shape
 from .elementwise import (
     absolute,
@@ -96,7 +97,11 @@ def _need_colours(images):
 def rgb_to_hsv(images, data_format=None):
     images, back = _last(images, data_format)
     _need_colours(images)
-    red, green, blue = (images[..., i] for i in range(3))
+    return back(compiled(_hsv_node, images, open_sizes=True))
+
+
+def _hsv_node(n):
+    red, green, blue = (Symbolic(n)[..., i] for i in range(3))
     value, low = (f(f(red, green), blue) for f in (maximum, minimum))
     spread = value - low
     safe = where(spread > 0, spread, 1)
@@ -107,7 +112,7 @@ def rgb_to_hsv(images, data_format=None):
         where(equal(value, green), (blue - red) / safe + 2, (red - green) / safe + 4),
     )
     hue = where(spread > 0, mod(hue / 6, 1), 0)
-    return back(cast(stack([hue, saturation, value], -1), images.dtype))
+    return cast(stack([hue, saturation, value], -1), n.dtype).node
 
 
 def hsv_to_rgb(images, data_format=None):
@@ -299,7 +304,7 @@ def _folded(index, size, mode):
     if mode == "wrap":
         return mod(index, size), None
     if mode == "mirror":
-        period = builtins.max(2 * (size - 1), 1)
+        period = maximum(2 * (size - 1), 1)
         turn = mod(index, period)
         return where(turn >= size, period - turn, turn), None
     turn = mod(index, 2 * size)
@@ -333,13 +338,15 @@ def map_coordinates(inputs, coordinates, order, fill_mode="constant", fill_value
     dtype = standardize_dtype(inputs.dtype)
     x = _float(inputs)
     coordinates = cast(coordinates, x.dtype)
-    found = _between(x, coordinates, order, fill_mode, fill_value)
+    fill = convert_to_tensor(fill_value, x.dtype)
+    found = compiled(_between, x, coordinates, fill, open_sizes=True, order=order, mode=fill_mode)
     return cast(round(found) if "int" in dtype and order else found, dtype)
 
 
-def _between(x, coordinates, order, mode, fill_value):
-    """The sum over the corners of each place, weighted by how near they are."""
-    axes = []
+def _between(x, coordinates, fill, order, mode):
+    """The sum over the corners of each place, weighted by how near they are, of nodes."""
+    x, coordinates, fill = wrapped((x, coordinates, fill))
+    sizes, axes = shape(x), []
     for axis in range(x.ndim):
         place = coordinates[axis]
         if order == 0:
@@ -354,16 +361,16 @@ def _between(x, coordinates, order, mode, fill_value):
         key, weight, inside = [], 1.0, None
         for axis, pick in enumerate(corner):
             index, near = axes[axis][pick]
-            index, counts = _folded(index, x.shape[axis], mode)
+            index, counts = _folded(index, sizes[axis], mode)
             key.append(index)
             weight = weight * near
             if counts is not None:
                 inside = counts if inside is None else logical_and(inside, counts)
         value = x[tuple(key)]
         if inside is not None:
-            value = where(inside, value, convert_to_tensor(fill_value, x.dtype))
+            value = where(inside, value, fill)
         total = total + value * weight
-    return total
+    return total.node
 
 
 AFFINE_INTERPOLATIONS = {"nearest": 0, "bilinear": 1}
@@ -419,13 +426,23 @@ def _grid(rows, columns, dtype):
 
 def _warped(x, row, column, interpolation, fill_mode, fill_value):
     """Each picture of a batch, read at places (batch, rows, columns)."""
-    batch = shape(x)[0]
     dtype = standardize_dtype(x.dtype)
-    samples = reshape(arange(batch, dtype="int32"), [-1, 1, 1])
     wide = _float(x)
+    fill = convert_to_tensor(fill_value, wide.dtype)
+    order = AFFINE_INTERPOLATIONS[interpolation]
+    found = compiled(
+        _warped_node, wide, row, column, fill, open_sizes=True, order=order, mode=fill_mode
+    )
+    return cast(round(found) if "int" in dtype and order else found, dtype)
+
+
+def _warped_node(x, row, column, fill, order, mode):
+    x, row, column, fill = wrapped((x, row, column, fill))
+    batch, *sizes, _ = shape(x)
+    samples = reshape(arange(batch, dtype="int32"), [-1, 1, 1])
     axes = []
-    for place, size in ((row, x.shape[1]), (column, x.shape[2])):
-        if interpolation == "nearest":
+    for place, size in zip((row, column), sizes):
+        if order == 0:
             axes.append([(cast(round(place), "int32"), 1.0, size)])
         else:
             low = floor(place)
@@ -434,17 +451,14 @@ def _warped(x, row, column, interpolation, fill_mode, fill_value):
     total = 0
     for i, near_i, rows in axes[0]:
         for j, near_j, columns in axes[1]:
-            i_in, i_counts = _folded(i, rows, fill_mode)
-            j_in, j_counts = _folded(j, columns, fill_mode)
-            value = wide[samples, i_in, j_in]
+            i_in, i_counts = _folded(i, rows, mode)
+            j_in, j_counts = _folded(j, columns, mode)
+            value = x[samples, i_in, j_in]
             if i_counts is not None:
-                inside = expand_dims(logical_and(i_counts, j_counts), -1)
-                value = where(inside, value, convert_to_tensor(fill_value, wide.dtype))
+                value = where(expand_dims(logical_and(i_counts, j_counts), -1), value, fill)
             weight = near_i * near_j
-            total = total + (
-                value if isinstance(weight, float) else value * expand_dims(weight, -1)
-            )
-    return cast(round(total) if "int" in dtype and interpolation != "nearest" else total, dtype)
+            total = total + (value if order == 0 else value * expand_dims(weight, -1))
+    return total.node
 
 
 def compute_homography_matrix(start_points, end_points):
