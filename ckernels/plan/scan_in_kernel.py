@@ -213,7 +213,9 @@ class ScanKernel:
                 self.note_scan(instr.moving, note)
         for buffer in sorted(self.inside & kinds.keys()):
             size, (dtype, *more) = self.plan.bytes_of(buffer), kinds[buffer]
-            if not more and type(size) is int and few(size // dtypes.ITEMSIZE[dtype]):
+            if more or dtype is None or type(size) is not int:  # None: of which no dtype is known
+                continue
+            if few(size // dtypes.ITEMSIZE[dtype]):
                 count = size // dtypes.ITEMSIZE[dtype]
                 self.variables[buffer] = FewElements(f"v{len(self.variables)}", dtype, count)
 
