@@ -30,7 +30,7 @@ def batched(outputs, wide, fixed=()):
     walk = Batch(wide)
     for n in toposort_cut(outputs, {n.uid for n in wide} | set(fixed)):
         walk.visit(n)
-    return [walk.full(n) for n in outputs]
+    return walk.settled([walk.full(n) for n in outputs])
 
 
 # --- rules ------------------------------------------------------------------------------------

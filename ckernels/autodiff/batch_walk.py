@@ -6,11 +6,17 @@ The rules are in batch.py, those of scans in scan_batch.py; this file finds them
 from .. import ops
 from ..graph.node import line_of
 from ..graph.op import rules
+from ..graph.walk import rebuild
 from ..ops.shape import shape_vector, sized
 
 
 class NoBatchRule(Exception):
     """An op has no rule for a batch axis; the message is its name."""
+
+
+def _one_of(values):
+    """Something of the shape of one of the values, which there is of none too."""
+    return ops.cast(ops.sum(values, (0,)), values.dtype)
 
 
 class Batch:
@@ -21,6 +27,10 @@ class Batch:
         self.size = shape_vector([self.count])
         self.wide = {n.uid: values for n, values in wide.items()}
         self.scans = {}  # {uid of a batched scan: which of its results vary}
+        # what nothing of the batch decides, in terms of what has the axis: {node: node}
+        self.still = {
+            n: _one_of(values) for n, values in wide.items() if n.op.name == "placeholder"
+        }
 
     def visit(self, node):
         if node.uid in self.wide or not any(i.uid in self.wide for i in node.inputs):
@@ -34,6 +44,13 @@ class Batch:
             made = rule(self, node)
             if made is not None:  # None: only the shape was read, nothing depends on it
                 self.wide[node.uid] = made
+
+    def settled(self, nodes):
+        """`nodes` without results of scans that have the axis now, and shapes of what has it."""
+        done = {}
+        for old, new in self.still.items():
+            done[old] = rebuild([new], done)[0]
+        return rebuild(list(nodes), done)
 
     def has(self, node):
         return node.uid in self.wide

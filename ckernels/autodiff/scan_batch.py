@@ -68,7 +68,8 @@ def scan_rule(b, node):
     outs = [walk.get(x) if walk else x for x in outputs[sig.carries : sig.carries + sig.outs]]
     replace = dict(zip(own[sig.first_other :], (b.get(x) for x in sig.others)))
     until = outputs[-1] if attrs["until"] else None
-    made = rebuild([c.new for c in carries] + outs + ([until] if until else []), replace)
+    made = [c.new for c in carries] + outs + ([until] if until else [])
+    made = rebuild(walk.settled(made) if walk else made, replace)
     carries = [c._replace(new=new) for c, new in zip(carries, made)]
     options = {k: attrs[k] for k in ("reverse", "limit", "truncate", "recompute", "name")}
     new = scan_node(
@@ -102,4 +103,7 @@ def item_rule(b, node):
     index = node.attrs["index"]
     if index in rows:
         return ops.swapaxes(item(new, index), 0, 1)
-    return item(new, index) if index in finals else None
+    if index in finals:
+        return item(new, index)
+    b.still[node] = item(new, index)
+    return None

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..autodiff import batch as batching
 from ..autodiff import reverse
+from ..autodiff.scan_even import even
 from ..base import given
 from ..base.errors import ArgumentError, CKernelsError, DTypeError, NotSupported, ShapeError
 from ..graph.node import constant
@@ -147,7 +148,7 @@ class Rerun:
         if node.ndim:
             raise ShapeError(f"{name}: the function has to return a scalar, not an array of shape "
                              f"{node.shape}; sum it, or take jacobian")  # fmt: skip
-        return node
+        return even([node])[0]
 
     def actualise(self, nodes):
         """Nodes over the placeholders as nodes over the arguments, as Values."""
@@ -301,7 +302,8 @@ def jacobian(function: Callable, argnums: int | Sequence[int] = 0) -> Callable[.
 
         def rows(x):
             return inside.tree(
-                reverse.jacobian(node_of(trace, x), inside.new, disconnected="zero"), argnums
+                reverse.jacobian(even([node_of(trace, x)])[0], inside.new, disconnected="zero"),
+                argnums,
             )
 
         leaves = []
@@ -383,7 +385,7 @@ def _pushed(function):
         along = [node_of(trace, x) for x in given]
         leaves = []
         described = flatten(inside.found, is_any, leaves)
-        nodes = [node_of(trace, x) for x in leaves]
+        nodes = even([node_of(trace, x) for x in leaves])
         slopes = reverse.Rop(nodes, inside.new, along)
         return (inside.results(inside.found),
                 put_together(described, iter(inside.actualise(slopes))))  # fmt: skip
@@ -427,7 +429,7 @@ def vjp(function: Callable, *primals: Any) -> tuple[Any, Callable[[Any], tuple]]
         leaves, given = [], []
         flatten(inside.found, is_any, leaves)
         flatten(cotangent, is_any, given)
-        nodes = [node_of(trace, x) for x in leaves]
+        nodes = even([node_of(trace, x) for x in leaves])
         along = [node_of(trace, x) for x in given]
         slopes = reverse.Lop(nodes, inside.new, along, disconnected="zero")
         return put_together(inside.described, iter(inside.actualise(slopes)))

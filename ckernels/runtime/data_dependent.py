@@ -68,6 +68,13 @@ def size_steps(roots):
     roots = _ended(rebuild(roots, step=lambda n: _inside(n, size_steps)))
     order, origins = toposort(roots), Origins()
     read = _whose_states_are_read(order)
+    plain = {n: _uncounted(n) for n in order if n.op.name == "scan" and n.uid not in read
+             and ScanSignature.of(n).count is not None and _is_of_values(n)}  # fmt: skip
+    if plain:
+        for n in reversed(plain):
+            roots = rebuild(roots, {n: plain[n]})
+        order = toposort(roots)
+        read = _whose_states_are_read(order)
     counts = [
         n.inputs[0] for n in order
         if n.op.name == "scan" and (n.uid in read or ScanSignature.of(n).seqs or n.attrs["reverse"])
@@ -76,6 +83,20 @@ def size_steps(roots):
     if not counts:
         return roots
     return rebuild(roots, {n: ops.size_of(make("scan_steps", (n,)), 0) for n in counts})
+
+
+def _is_of_values(scan):
+    """Whether nothing that a scan takes or gives has a row for each step."""
+    sig = ScanSignature.of(scan)
+    return not (sig.seqs or sig.outs or scan.attrs["reverse"] or scan.attrs["limit"] >= 0)
+
+
+def _uncounted(scan):
+    """A scan of the first steps of all as one of these, which takes their number as a value."""
+    sig, zero = ScanSignature.of(scan), constant(0, "int64")
+    with line_of(scan):
+        steps = ops.minimum(sig.steps, ops.maximum(sig.count, zero))
+        return make(scan.op, (steps, *scan.inputs[2:]), {**scan.attrs, "counted": False})
 
 
 def _whose_states_are_read(order):

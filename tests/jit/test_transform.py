@@ -103,6 +103,23 @@ def test_jacobian_hessian_jvp_vjp_agree():
     np.testing.assert_allclose(hessian(lambda x: f(x)[1])(x)[0, 1], x[2])
 
 
+def beside_zeros(x, n):
+    total = np.sum(np.where(x > 0, x**2, np.zeros_like(x))) * len(x)
+    for i in range(n):
+        total += x[i] * total
+        for j in range(i):
+            total += x[j] * x[i]
+    return total
+
+
+def test_batches_of_gradients_that_read_shapes_and_count_turns():
+    x = np.random.default_rng(2).normal(size=(5, 12))
+    for count in (0, 4, 12):
+        want = [grad(beside_zeros)(row, count) for row in x]
+        np.testing.assert_allclose(vmap(grad(beside_zeros), (0, None))(x, count), want, rtol=1e-9)
+    assert vmap(grad(beside_zeros), (0, None))(x[:0], 3).shape == (0, 12)
+
+
 def test_vmap_in_any_order_with_grad():
     def f(x, w):
         return np.sum(np.sin(x) * w)
