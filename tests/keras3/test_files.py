@@ -20,8 +20,7 @@ def said(backend):
 
 
 def assert_predicts(model, found):
-    predicted = model.predict(write.data()[0], verbose=0)[:, 0]
-    np.testing.assert_allclose(predicted, found["predicted"], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(write.predicted(model), found["predicted"], rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -38,6 +37,17 @@ def test_a_file_of_weights_has_the_state_of_the_optimiser():
     model, found = write.read(HERE / "jax.weights.h5"), said("jax")
     assert_predicts(model, found)
     np.testing.assert_allclose(write.further(model), found["losses"], rtol=1e-5)
+
+
+def test_a_whole_model_of_hdf5_is_read_and_written(tmp_path):
+    found = said("jax")["whole"]
+    model = write.read_whole(HERE / "jax.h5")
+    assert_predicts(model, found)
+    np.testing.assert_allclose(write.further(model), found["losses"], rtol=1e-5)
+    own = write.write_whole(tmp_path / "own.h5")
+    model = write.read_whole(tmp_path / "own.h5")
+    assert_predicts(model, own)
+    np.testing.assert_array_equal(write.further(model), own["losses"])
 
 
 def test_losses_tell_a_lost_optimiser():

@@ -1,9 +1,9 @@
 """`KERAS_BACKEND=jax python tests/keras3/files/write.py`: a trained model in files, and its losses.
 
-Writes BACKEND.keras, for JAX jax.weights.h5, and BACKEND.json beside itself: predictions of the
-model that was saved, and losses of training it further. With names of other backends behind, their
-files are read instead, and the losses of training on from them here are added to their BACKEND.json
-("continued"). test_files.py reads them.
+Writes BACKEND.keras, for JAX jax.weights.h5 and jax.h5, and BACKEND.json beside itself: predictions
+of the model that was saved, and losses of training it further. With names of other backends behind,
+their files are read instead, and the losses of training on from them here are added to their
+BACKEND.json ("continued"). test_files.py reads them.
 """
 
 import json
@@ -26,14 +26,15 @@ def data():
     return [pictures, words], y.astype("float32")
 
 
-def model():
+def model(attends=True):
     """Layers with weights of many shapes and with states, and an optimiser with two slots."""
     pictures, words = keras.Input((6, 6, 2)), keras.Input((5,), dtype="int32")
     h = layers.Conv2D(3, 3, activation="relu")(pictures)
     h = layers.GlobalAveragePooling2D()(layers.BatchNormalization()(h))
-    t = layers.Embedding(9, 4, mask_zero=True)(words)
+    t = layers.Embedding(9, 4, mask_zero=attends)(words)
     t = layers.Bidirectional(layers.GRU(2, return_sequences=True))(t)
-    t = layers.LayerNormalization()(layers.MultiHeadAttention(2, 2)(t, t) + t)
+    if attends:
+        t = layers.LayerNormalization()(layers.MultiHeadAttention(2, 2)(t, t) + t)
     h = layers.concatenate([h, layers.LSTM(3)(t)])
     made = keras.Model([pictures, words], layers.Dense(1)(h))
     rate = keras.optimizers.schedules.ExponentialDecay(0.02, 5, 0.9)
@@ -56,6 +57,29 @@ def read(path):
     return made
 
 
+def predicted(made):
+    return [float(v) for v in made.predict(data()[0], verbose=0)[:, 0]]
+
+
+def read_whole(path):
+    """The model of an HDF5 file, compiled again: Keras does not read its optimiser."""
+    made = keras.models.load_model(path, compile=False)
+    made.compile(keras.optimizers.AdamW(0.02, clipnorm=1.0), "mse", metrics=["mae"])
+    return made
+
+
+def write_whole(path):
+    """A trained model as one HDF5 file; Keras does not read masks and attention from one.
+
+    What it predicts, and the losses of training further what was read.
+    """
+    keras.utils.set_random_seed(1)
+    made = model(attends=False)
+    further(made, 3)
+    made.save(path)
+    return {"predicted": predicted(made), "losses": further(read_whole(path))}
+
+
 def add(other):
     """To what another backend said of its file: the losses of training on from it by this one."""
     said = json.loads((HERE / f"{other}.json").read_text())
@@ -71,8 +95,9 @@ def main():
     made.save(HERE / f"{backend}.keras")
     if backend == "jax":
         made.save_weights(HERE / "jax.weights.h5")
-    predicted = made.predict(data()[0], verbose=0)[:, 0]
-    found = {"predicted": [float(v) for v in predicted], "losses": further(made)}
+    found = {"predicted": predicted(made), "losses": further(made)}
+    if backend == "jax":
+        found["whole"] = write_whole(HERE / "jax.h5")
     (HERE / f"{backend}.json").write_text(json.dumps(found) + "\n")
 
 
