@@ -24,10 +24,12 @@ RAW = ("gather", "scatter", "check_indices")  # of the kernels with a template t
 MOST_PS = 20_000_000  # what a kernel of a step takes at most: others may be shared by threads
 MOST_STEP_NS = 1e8  # what a step takes at most: between two of them the scan polls for signals
 STRETCH_NS = 1e7  # how long steps run between two looks at signals
+BEAT = 16384  # steps of the scans inside between two of them: one may never end
 FEW = 8  # elements of a variable, and the largest number that stands in the text
 DEPTH = 8  # scans in each other: CK_DEPTH
 DONE, ENDED, FAILED, INNER, STEPS = range(1, 6)  # words of what a kernel tells: ckernels.h
-TOLD = STEPS + DEPTH
+POLL, RUNNER, TOLD = (STEPS + DEPTH + k for k in range(3))
+EPYTHON = 3  # CK_EPYTHON: an exception is set
 FLOATS = {"float32": "f32", "float64": "f64"}  # what is contracted
 _FAILS = re.compile(r"return [^;]*CK_E")
 
@@ -324,12 +326,37 @@ class ScanKernel:
             self.end_step(moving, states, j, outermost)
             self.depth -= 1
             lines, self.lines = self.lines, lines
-            with self.block(f"for (; {j} < {most}; {j}++)"):
-                self.seek(moving, j, t, n)
-                self.lines += lines
+            rows = moving.rows
+            if outermost or type(rows) is int and rows <= BEAT:
+                self.loop(moving, k, most, lines)
+                if not outermost:
+                    self.poll(f"{j} + 1")
+            else:
+                ended = f" && !e{k}" if moving.flag is not None else ""
+                with self.block(f"while ({j} < {most}{ended})"):
+                    last = f"{most} - {j} < beat ? {most} : {j} + beat"
+                    self.put(f"const int64_t b{k} = {j}, u{k} = {last};")
+                    self.loop(moving, k, f"u{k}", lines)
+                    self.poll(f"{j} - b{k} + 1")
             self.around.pop()
             self.used |= used
             self.after(moving, states, j, t, n, outermost)
+
+    def loop(self, moving, k, end, lines):
+        """The steps before `end`, each of which is these lines."""
+        j, t, n = (f"{x}{k}" for x in "jtn")
+        with self.block(f"for (; {j} < {end}; {j}++)"):
+            self.seek(moving, j, t, n)
+            self.lines += lines
+
+    def poll(self, steps):
+        """Look for signals once in a while; `steps` were taken."""
+        self.put(f"beat -= {steps};")
+        with self.block("if (beat <= 0)"):
+            self.put(f"int (*const poll)(void *) = (int (*)(void *))(__INTPTR_TYPE__)told[{POLL}];",
+                     f"beat = {BEAT};")  # fmt: skip
+            with self.block(f"if (poll((void *)(__INTPTR_TYPE__)told[{RUNNER}]))"):
+                self.put(f"told[{DONE}] = j{self.around[0]};", f"return {EPYTHON};")
 
     def hold(self, state, k):
         """Let a state be two variables, what it was and what it becomes, where it is small."""
@@ -347,8 +374,11 @@ class ScanKernel:
     def begin(self, moving, n, most, j, outermost):
         """How many rows there are, and which step is the first."""
         if outermost:
-            self.put(f"const int64_t {n} = told[0], {most} = hi;", f"int64_t {j} = lo;")
+            self.put(f"const int64_t {n} = told[0], {most} = hi;",
+                     f"int64_t {j} = lo, beat = {BEAT};", "(void)beat;")  # fmt: skip
             return
+        if moving.flag is not None:
+            self.put(f"int e{j[1:]} = 0;")
         rows = self.number(moving.rows)
         self.put(f"int64_t {n} = {rows};")
         if moving.count is not None:
@@ -386,9 +416,9 @@ class ScanKernel:
             if state.old is not None:
                 self.put(*self.variables[state.old].take(new))
         if moving.flag is not None:
-            ended = f"told[{ENDED}] = 1; " if outermost else ""
+            ended = f"told[{ENDED}]" if outermost else f"e{j[1:]}"
             self.put(f"if (*(const uint8_t *)({self.place(*moving.flag)})) "
-                     f"{{ {ended}{j}++; break; }}")  # fmt: skip
+                     f"{{ {ended} = 1; {j}++; break; }}")  # fmt: skip
 
     @staticmethod
     def is_trace(moving, state):

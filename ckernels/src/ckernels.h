@@ -73,8 +73,10 @@ typedef struct { int64_t slot, bytes; } ck_trace;             /* rows not run be
 
 /* What the kernel of a scan is told, and tells: how many rows there are; at which step it is,
    whether the flag ended the scan there; where it failed the instruction of the body, from 0, how
-   many scans inside of this one were at work, and their steps, the innermost first. */
-enum { CK_ROWS, CK_DONE, CK_ENDED, CK_FAILED, CK_INNER, CK_STEPS, CK_TELLS = CK_STEPS + 8 };
+   many scans inside of this one were at work, and their steps, the innermost first; a function of
+   its argument that looks for signals, for scans inside that may never end, and its argument. */
+enum { CK_ROWS, CK_DONE, CK_ENDED, CK_FAILED, CK_INNER, CK_STEPS, CK_POLL = CK_STEPS + 8, CK_RUNNER,
+       CK_TELLS };
 
 enum {
     CK_SCAN_WORDS = sizeof(ck_scan) / 8, CK_SLIDE_WORDS = sizeof(ck_slide) / 8,

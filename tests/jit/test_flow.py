@@ -768,3 +768,14 @@ def test_gradients_go_through_loops():
 def test_batches_of_loops():
     found = ck.jit.vmap(recurrence)(A)
     np.testing.assert_allclose(found, [recurrence(a) for a in A], rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_a_loop_of_more_turns_than_an_int32_counts():
+    def turns(most):
+        n = 0
+        while n < most[0]:
+            n += 1
+        return n
+
+    assert ck.jit(turns)(np.array([2**31 + 5])) == 2**31 + 5

@@ -1,6 +1,9 @@
 """Scans whose steps one kernel takes: against the oracle."""
 
 import contextlib
+import os
+import signal
+import threading
 
 import numpy as np
 import pytest
@@ -283,6 +286,36 @@ def test_numbers_are_rounded_between_kernels():
         np.testing.assert_array_equal(one, other)
     assert stepped(f) and np.isfinite(wanted[1]).all() and len(set(wanted[1].tolist())) > 200
     assert not stepped(g)
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_signals_end_a_scan_inside_that_never_ends(ends):
+    """By a condition that is never met, or after more steps than anybody waits for."""
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("signals reach the main thread only")
+    x, most = leaf((None,), "float64"), leaf((), "int64")
+
+    def step(rows, old):
+        def turn(r, inner):
+            end = [[], ops.gt(inner[0][0], 1e9)] if ends else []
+            return [[ops.mul(inner[0][0], 0.5)], *end]
+
+        inner, lay = scan([], [(ops.expand(rows[0], (0,)), (-1,))], turn, steps=most)
+        return [[ops.add(old[0][0], item(inner, lay.final(0)))]]
+
+    node, lay = scan([x], [(x[:1], (-1,))], step)
+    f = check([x, most], [item(node, lay.final(0))], np.ones(2), np.array(40_000))
+    assert stepped(f)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            timer.start()
+            f(np.ones(4), np.array(2**62))
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
+    assert f(np.array([1.0, 2.0]), np.array(3))[0] == 1 + 3 / 8
 
 
 @contextlib.contextmanager

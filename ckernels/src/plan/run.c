@@ -143,6 +143,12 @@ static void note_step(ck_failure *failed, int64_t step)
         failed->steps[failed->depth++] = step;
 }
 
+static int poll_inside(void *runner_)
+{
+    runner *r = runner_;
+    return r->bare ? CK_OK : poll_signals(r);
+}
+
 /* A stretch of steps by the scan's own kernel; *done becomes the last of them, *ended whether it is
    the last of all. */
 static int take_steps(runner *r, const ck_instr *in, const ck_scan_parts *l, int64_t count,
@@ -152,12 +158,14 @@ static int take_steps(runner *r, const ck_instr *in, const ck_scan_parts *l, int
     int64_t end = most - *done < l->head->stretch ? most : *done + l->head->stretch;
     told[CK_ROWS] = count;
     told[CK_ENDED] = 0;
+    told[CK_POLL] = (int64_t)(intptr_t)poll_inside;
+    told[CK_RUNNER] = (int64_t)(intptr_t)r;
     int code = in->fn(r->frame->table + in->ptr, l->end, *done, end);
     *done = told[CK_DONE] - (code == CK_OK);
     *ended = told[CK_ENDED] != 0;
     r->beat = 0;
-    if (code == CK_OK)
-        return CK_OK;
+    if (code == CK_OK || code == CK_EPYTHON)         /* a signal is of no instruction */
+        return code;
     if (r->failed->tag < 0)
         r->failed->tag = in[1 + told[CK_FAILED]].tag;
     for (int64_t k = 0; k < told[CK_INNER]; k++)

@@ -316,7 +316,7 @@ def taken(kernels, rows, stretch, ends=-1, fails=-1, hook=h.fail):
             ],
             ptrs,
             [*head, ends, fails],
-            arena=8 * 13,
+            arena=8 * 15,
             outputs=[("float64", (rows,)), ("int64", ())],
         )
 
