@@ -331,3 +331,19 @@ def test_first_places_share_memory_with_what_else_is_returned():
     order, some = parts(np.arange(99.0))
     some[0] = 7
     assert order[0] == 7
+
+
+def running(x):
+    return np.subtract.accumulate(x, axis=1), np.hypot.accumulate(x), np.divide.accumulate(x[0])
+
+
+def test_running_results_step_by_step():
+    x = np.random.default_rng(4).normal(size=(9, 12))
+    for part in (x, x.T, x[::2, :5], x[:, :0], x.astype("f4")):
+        check(running, part)
+    slope = ck.jit.grad(lambda x: np.sum(np.divide.accumulate(x) * np.arange(12.0)))(x[0])
+    for i in range(12):
+        e = np.zeros(12)
+        e[i] = 1e-6
+        up, down = (np.sum(np.divide.accumulate(x[0] + d) * np.arange(12.0)) for d in (e, -e))
+        np.testing.assert_allclose(slope[i], (up - down) / 2e-6, rtol=1e-5, atol=1e-5)

@@ -8,9 +8,11 @@ import numpy as np
 from ... import ops
 from ...base import dtypes
 from ...base.errors import DTypeError, NotSupported
-from ...graph.node import Node, constant, make
+from ...graph.node import Node, constant, item, make, placeholder
 from ...graph.shapes import axes_of, axis_of
 from ...ops.base import fits
+from ...ops.scan import Carry, scan_node
+from ...ops.shape import shape_vector, sized
 from ..promote import Weak, check_fits, kind_of, supported
 
 UFUNCS = {}  # {ufunc: Row}
@@ -217,11 +219,32 @@ def _kept(function, x, where, initial):
 def accumulate(rule, function, x, axis=0, dtype=None):
     """`function.accumulate(...)` as a node."""
     found = of_ufunc(function)
-    if found is None or found.running is None:
+    if found is None or function.nin != 2 or function.nout != 1:
         raise NotSupported(f"{function.__name__}.accumulate has no row")
     x = node_of(x, rule)
+    if found.running is None:
+        return step_by_step(rule, function, x, axis_of(axis, x.ndim), dtype)
     operand, result = rule.reduction(function, np.dtype(x.dtype), dtype)
     return ops.cast(found.running(ops.cast(x, operand), axis_of(axis, x.ndim)), result)
+
+
+def step_by_step(rule, function, x, axis, dtype):
+    """`function.accumulate` along an axis of what does not go in pieces, as a scan."""
+    if dtype is not None:
+        x = ops.cast(x, supported(np.dtype(dtype)))
+    rows = ops.moveaxis(x, axis, 0)
+    state, row = [placeholder(x.dtype, rows.shape[1:]) for _ in range(2)]
+    first = placeholder("bool", ())
+    new = ufunc(rule, function, state, row)
+    if new.dtype != x.dtype or function is np.power and not dtypes.is_inexact(x.dtype):
+        raise NotSupported(f"{function.__name__}.accumulate of {x.dtype}, which has no row")
+    start = ops.broadcast_to(constant(0, x.dtype), shape_vector([1, *sized(rows)[1:]]))
+    carries = [Carry(start, (-1,), [state], ops.where(first, row, new)),
+               Carry(constant(np.ones(1, bool)), (-1,), [first],
+                     constant(False, "bool"))]  # fmt: skip
+    steps = ops.cast(ops.getitem(ops.shape(rows), 0), "int64")
+    node = scan_node(steps, [(0, [rows], row)], carries)
+    return ops.moveaxis(item(node, 0), 0, axis)
 
 
 def reduceat(rule, function, x, indices, axis=0, dtype=None):

@@ -131,7 +131,7 @@ def test_reductions_accumulate_as_numpy_does(ufunc):
                 same(got, want)
 
 
-RUNNING = [u for u in UFUNCS if rows.UFUNCS[u].running]
+RUNNING = [u for u in UFUNCS if u.nin == 2 and u.nout == 1 and u.signature is None]
 
 
 @pytest.mark.parametrize("ufunc", RUNNING, ids=lambda u: u.__name__)
@@ -141,8 +141,8 @@ def test_running_results(ufunc):
         for axis in (0, 1):
             for values in (x, x[:0], x[::-1]):
                 try:
-                    want = results(ufunc.accumulate, values, axis)
                     got = computed(rows.accumulate(NUMPY, ufunc, values, axis))
+                    want = results(ufunc.accumulate, values, axis)
                 except (TypeError, NotSupported):
                     continue
                 same(got, want)
