@@ -10,9 +10,8 @@ from .. import ops
 from ..graph.node import constant, item, line_of, placeholder
 from ..graph.walk import rebuild, toposort
 from ..ops import reference
-from ..ops.scan import Carry, ScanSignature, is_scan, scan_node
+from ..ops.scan import ENDLESS, Carry, ScanSignature, is_scan, scan_node
 
-ENDLESS = 2**31 - 1  # steps of a loop that only its condition ends
 OPTIONS = ("reverse", "limit", "truncate", "recompute", "states", "name")
 
 

@@ -8,13 +8,13 @@ value. A loop that is no scan is taken turn by turn.
 
 from .. import ops
 from ..graph.node import constant
+from ..ops.scan import ENDLESS
 from .jumps import RESULT
 from .namespace import Indexed, rows_of
 from .number import PythonNumber, converted, known
 from .trace import Pinned, TurnLeaves, Untraceable
 from .trees import flatten, put_together
 from .turns import (
-    FOREVER,
     UNSET,
     Before,
     InNumPy,
@@ -182,7 +182,7 @@ class Flow:
         truth = self.trace.truth(test(), False)
         if truth is False:
             return
-        limit = constant(FOREVER, "int64")
+        limit = constant(ENDLESS, "int64")
         if truth is not True:
             limit = ops.where(truth, limit, constant(0, "int64"))
         try:

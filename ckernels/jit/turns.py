@@ -30,7 +30,6 @@ from .trees import flatten, put_together
 
 MOST_OBJECTS = 10_000  # that are looked through for changes
 ATTEMPTS = 6
-FOREVER = 2**62  # turns of a `while`
 SHORT = 8  # turns that make scalars alone may be taken one by one: a kernel takes more of them
 UNSET = object()
 

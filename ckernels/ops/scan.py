@@ -21,6 +21,7 @@ from .shape import known_value
 
 __all__ = ["scan_node"]
 
+ENDLESS = 2**62  # steps of a scan that only its condition ends
 INLINED = 64  # elements of an integer constant (sizes, mostly) that a refitted body takes in
 
 

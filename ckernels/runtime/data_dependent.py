@@ -11,11 +11,10 @@ from ..graph.node import constant, item, line_of, make
 from ..graph.op import having
 from ..graph.walk import leaves, rebuild, toposort
 from ..ops.bodies import Body, param
-from ..ops.scan import ScanSignature
+from ..ops.scan import ENDLESS, ScanSignature
 from ..ops.shape import known_value
 
 SIZE = ("squeeze", "slice", "shape", "scan_steps")  # from a number to the steps of a scan
-ENDLESS = 2**31 - 1  # steps of a loop that only its condition ends
 SIZED_BY = having("sized_by")
 
 
