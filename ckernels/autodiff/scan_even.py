@@ -34,17 +34,13 @@ def _each(outputs, varies, bounds):
     outside of all; bounds: gets (placeholder of a number of steps, what each turn needs)."""
     order = toposort(outputs)
     by_rows = {n.inputs[0].uid for n in order if n.op.name == "item" and is_scan(n.inputs[0])
-               and not _is_final(ScanSignature.of(n.inputs[0]), n.attrs["index"])}  # fmt: skip
+               and not ScanSignature.of(n.inputs[0]).is_final(n.attrs["index"])}  # fmt: skip
     for scan in reversed([n for n in order if is_scan(n)]):
         with line_of(scan):
             new = _changed(scan, varies, scan.uid in by_rows, bounds)
         if new is not scan:
             outputs = rebuild(outputs, {scan: new})
     return outputs
-
-
-def _is_final(sig, index):
-    return sig.carries <= index < 2 * sig.carries or index == sig.executed
 
 
 def _varying(outputs, leaves):

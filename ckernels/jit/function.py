@@ -143,8 +143,10 @@ class Jitted(Dispatch):
         if self.static or runtime is None:
             return
         program, node = self.program, plan.node()
+        if node is None or len(leaves) > MOST_LEAVES:
+            return
         kinds = [self.kind(i, x, plan.sized) for i, x in enumerate(leaves)]
-        if node is not None and None not in kinds and len(leaves) <= MOST_LEAVES:
+        if None not in kinds:
             self.remember(plan.described, tuple(kinds), tuple(program.fixed), tuple(program.free),
                           SMALL, node)  # fmt: skip
 

@@ -71,6 +71,10 @@ class ScanSignature:
     def executed(self):
         return 2 * self.carries + self.outs
 
+    def is_final(self, index):
+        """Whether a result has no row for each step: a last state, or the count of steps."""
+        return self.carries <= index < 2 * self.carries or index == self.executed
+
     def types(self):
         """(dtype, shape) of each input of the body, as the operands have it."""
         found = [(dtype_of(rows), rows.shape[1:]) for _, rows in self.seqs]

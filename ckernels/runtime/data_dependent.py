@@ -179,12 +179,11 @@ def _inside(node, change):
 def _number(scan, items):
     """The node of the number of steps, where the scan needs only its value; else None."""
     lay, node = ScanSignature.of(scan), scan.inputs[0]
-    finals = range(lay.carries, 2 * lay.carries)
     if (
         lay.seqs
         or lay.count is not None
         or scan.attrs["reverse"]
-        or any(i.attrs["index"] not in finals and i.attrs["index"] != lay.executed for i in items)
+        or not all(lay.is_final(i.attrs["index"]) for i in items)
     ):
         return None
     for name in SIZE:

@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+from ops.agree import strided
 
 import ckernels as K
 from ckernels import ops
@@ -29,16 +30,6 @@ def numbers(shape, dtype="float32"):
     if dtype == "bool":
         return RNG.random(shape) < 0.5
     return RNG.integers(0 if dtype.startswith("u") else -9, 9, shape).astype(dtype)
-
-
-def strided(array):
-    """The same values, every axis reversed, with gaps, in Fortran order."""
-    if not array.ndim:
-        return array
-    wide = np.zeros(tuple(2 * d for d in array.shape[::-1]), array.dtype)
-    view = np.flip(wide[tuple(slice(None, None, 2) for _ in array.shape)].T)
-    view[...] = array
-    return view
 
 
 def run(build, *arrays, oracle=()):

@@ -14,10 +14,11 @@ import pytest
 
 import ckernels as ck
 import ckernels.numpy as cnp
-from ckernels.base.config import config
 from ckernels.errors import CKernelsError
 from ckernels.numpy.arrays import Array
 from ckernels.numpy.names import KEPT
+
+pytestmark = pytest.mark.usefixtures("late")
 
 # Python's own words for a call that does not fit a signature.
 ARITY = ("positional argument", "keyword argument", "multiple values for", "takes no arguments")
@@ -81,14 +82,6 @@ REFUSED = {  # what NumPy refuses where a formula would have some result: (call,
 }
 if hasattr(np, "vecdot"):
     REFUSED["vecdot"] = lambda xp, a, b: xp.vecdot(a, b), (X, np.ones(1))
-
-
-@pytest.fixture(autouse=True, scope="module")
-def late():
-    before = config.lazy_from, config.mode
-    config.lazy_from, config.mode = 0, "reference"
-    yield
-    config.lazy_from, config.mode = before
 
 
 def needed(function):

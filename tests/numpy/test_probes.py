@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import ckernels.numpy as cnp
-from ckernels.base.config import config
+
+pytestmark = pytest.mark.usefixtures("late")
 
 DTYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
           "float16", "float32", "float64", "complex64", "complex128"]  # fmt: skip
@@ -29,14 +30,6 @@ PAIRS = [("bool", "bool"), ("bool", "int8"), ("int8", "uint8"), ("int8", "int64"
 REDUCTIONS = """sum prod max min any all argmax argmin mean std var cumsum cumprod""".split()
 CLOSE = {"float16": 2e-3, "float32": 3e-6, "complex64": 3e-6, "float64": 1e-13,
          "complex128": 1e-12}  # fmt: skip
-
-
-@pytest.fixture(autouse=True, scope="module")
-def late():
-    before = config.lazy_from, config.mode
-    config.lazy_from, config.mode = 0, "reference"
-    yield
-    config.lazy_from, config.mode = before
 
 
 def sample(dtype, seed=0):
