@@ -5,6 +5,8 @@ where values are equal, are in autodiff/spectra.py. float16 computes in float32,
 float. Leading axes are a batch.
 """
 
+import functools
+
 import numpy as np
 
 from ..base import dtypes, given
@@ -21,6 +23,8 @@ from .reduce import sum
 from .shape import size_of
 
 __all__ = ["solve", "inverse", "det", "cholesky", "svd", "qr", "eigh", "pinv", "eye_like"]
+
+LARGE = 64  # rows from which LAPACK's LU factors are faster than one step of NumPy for each row
 
 
 def swapped(x):
@@ -232,22 +236,49 @@ def _run_lu(attrs, x):
     made[..., :n, :] = x
     for place in np.ndindex(x.shape[:-2]):
         one = made[place]
-        one[n + 1] = np.arange(n)
-        singular = False
-        for k in range(n):
-            sizes = np.abs(one[k:n, k])
-            at = k if np.isnan(sizes[0]) else k + int(np.nanargmax(sizes))
-            one[n, k] = at
-            one[[k, at]] = one[[at, k]]
-            one[n + 1, [k, at]] = one[n + 1, [at, k]]
-            if one[k, k] == 0:
-                singular = True
-                continue
-            one[k + 1 : n, k] /= one[k, k]
-            one[k + 1 : n, k + 1 :] -= np.outer(one[k + 1 : n, k], one[k, k + 1 :])
-        if singular:
+        singular = (_lu_by_rows if n < LARGE or _getrf() is None else _lu_by_lapack)(one)
+        if singular and not attrs.get("plain"):
             one[:n] = np.nan
     return made.astype(x.dtype, copy=False)
+
+
+def _lu_by_rows(one):
+    """Fills in one block of an `lu`; whether a pivot is 0."""
+    n = one.shape[1]
+    one[n + 1] = np.arange(n)
+    singular = False
+    for k in range(n):
+        sizes = np.abs(one[k:n, k])
+        at = k if np.isnan(sizes[0]) else k + int(np.nanargmax(sizes))
+        one[n, k] = at
+        one[[k, at]] = one[[at, k]]
+        one[n + 1, [k, at]] = one[n + 1, [at, k]]
+        if one[k, k] == 0:
+            singular = True
+            continue
+        one[k + 1 : n, k] /= one[k, k]
+        one[k + 1 : n, k + 1 :] -= np.outer(one[k + 1 : n, k], one[k, k + 1 :])
+    return singular
+
+
+def _lu_by_lapack(one):
+    n = one.shape[1]
+    one[:n], swaps, _ = _getrf()(one[:n].astype("float64", copy=False))
+    one[n], order = swaps, np.arange(n)
+    for k, at in enumerate(swaps):
+        order[[k, at]] = order[[at, k]]
+    one[n + 1] = order
+    return not np.diagonal(one[:n]).all()
+
+
+@functools.cache
+def _getrf():
+    """SciPy's LAPACK, where it is installed."""
+    try:
+        from scipy.linalg.lapack import dgetrf
+    except ImportError:
+        return None
+    return dgetrf
 
 
 Op(
@@ -258,7 +289,8 @@ Op(
     ulp=1e4,
     cost=100,
     doc="Of n rows both triangular factors in one matrix, as LAPACK's getrf leaves them, NaN where "
-    "a pivot is 0; in row n the row that each was exchanged with, in row n + 1 their order then.",
+    "a pivot is 0, unless attrs['plain'] is there and true; in row n the row that each was "
+    "exchanged with, in row n + 1 their order then.",
 )
 
 
@@ -275,10 +307,22 @@ def _infer_solve(attrs, a, b):
     return a.dtype, broadcast("solve", a.shape[:-2], b.shape[:-2]) + (a.shape[-1], b.shape[-1])
 
 
+def _solution_or_nan(a, b):
+    try:
+        return np.linalg.solve(a, b)
+    except np.linalg.LinAlgError:
+        if a.ndim == b.ndim == 2:
+            return np.full_like(b, np.nan)
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = (np.broadcast_to(x, batch + x.shape[-2:]) for x in (a, b))
+    return np.stack([_solution_or_nan(*one) for one in zip(a, b)])
+
+
 def _run_solve(attrs, a, b):
+    solved = _solution_or_nan if attrs.get("nan") else np.linalg.solve
     if attrs["vector"]:
-        return _lapack(lambda a, b: np.linalg.solve(a, b[..., None])[..., 0])(attrs, a, b)
-    return _lapack(np.linalg.solve)(attrs, a, b)
+        return _lapack(lambda a, b: solved(a, b[..., None])[..., 0])(attrs, a, b)
+    return _lapack(solved)(attrs, a, b)
 
 
 def _grad_solve(node, g):
@@ -299,7 +343,8 @@ Op(
     _grad_solve,
     ulp=1e4,
     cost=100,
-    doc="The x with a x = b; attrs['vector']: b is a vector.",
+    doc="The x with a x = b; attrs['vector']: b is a vector; attrs['nan'], where it is there and "
+    "true: NaN where there is no solution, and no error.",
 )
 
 

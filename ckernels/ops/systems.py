@@ -12,8 +12,8 @@ from ..graph.node import item, make
 from ..graph.op import REGISTRY, Op
 from ..graph.shapes import broadcast, show
 from .base import cast, expand, operands, unbroadcast
-from .decompose import cholesky, eye_like, float_matrix, pinv, solve, square_only, swapped
-from .elementwise import add, mul, neg, square, sub
+from .decompose import cholesky, float_matrix, pinv, solve, square_only, swapped
+from .elementwise import add, neg, square, sub
 from .filling import tril, triu
 from .linalg import dot, matmul
 from .reduce import sum
@@ -149,8 +149,9 @@ STRUCTURES = {"gen": "gen", "general": "gen", "sym": "sym", "symmetric": "sym", 
 
 def mirrored(a, lower):
     """The symmetric matrices of which `a` holds one triangle."""
-    part = tril(a) if given.flag(lower, "lower") else triu(a)
-    return sub(add(part, swapped(part)), mul(part, eye_like(a)))
+    if given.flag(lower, "lower"):
+        return add(tril(a), swapped(tril(a, -1)))
+    return add(triu(a), swapped(triu(a, 1)))
 
 
 def solve_structured(a, b, assume_a="gen", lower=False, trans=False):

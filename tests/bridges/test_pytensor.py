@@ -275,7 +275,7 @@ def test_convolutions_that_only_a_call_decides():
 
 
 def test_factors_with_rows_exchanged():
-    """Determinants and solutions by them; of unknown sizes and of many rows LAPACK makes them."""
+    """Determinants and solutions by them; of many rows LAPACK makes them."""
     lu = pytest.importorskip(
         "pytensor.tensor.linalg.decomposition.lu",
         reason="PyTensor before 3.3",
@@ -296,11 +296,8 @@ def test_factors_with_rows_exchanged():
         *pt.linalg.lu_factor(b),
     ]
     assert same([a, b], outs, A, B, rtol=1e-10) == []
-    assert len(same([x], pt.linalg.lu_factor(x), X[:3], rtol=1e-10)) == 1
-    large = pt.tensor("large", shape=(140, 140))
-    assert (
-        len(same([large], pt.linalg.lu_factor(large), RNG.normal(size=(140, 140)), rtol=1e-7)) == 1
-    )
+    assert same([x], pt.linalg.lu_factor(x), X[:3], rtol=1e-10) == []
+    assert same([x], pt.linalg.lu_factor(x), RNG.normal(size=(140, 140)), rtol=1e-7) == []
 
 
 def test_a_matrix_without_a_cholesky_factor_gives_nan_as_pytensor_does():

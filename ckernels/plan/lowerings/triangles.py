@@ -16,6 +16,7 @@ from ...schedule.cost import work
 from .movement import spread
 
 MOST = 512  # rows
+MOST_FACTORS = 128  # rows of LU factors
 MOST_WHOLE = 32  # rows of a system that is solved in one go, without blocks
 TYPES = {"float32": ("float", "f", "4"), "float64": ("double", "", "8")}
 RAISE = "return CK_EVALUE;"  # the oracle says which error it is
@@ -34,9 +35,11 @@ def cholesky(plan, node):
 
 def lu(plan, node):
     """Both factors with rows exchanged, NaN where a pivot is 0, and the exchanges below."""
+    if node.shape[-1] > MOST_FACTORS:
+        return False
     fields = {
         "note": "LU factors: one matrix per unit of the range",
-        "nans": NANS.format(count="n * n", to="u"),
+        "nans": ";" if node.attrs.get("plain") else NANS.format(count="n * n", to="u"),
     }
     return factors(plan, node, "lu", fields, NS_SOLVED)
 
@@ -147,6 +150,7 @@ def whole(plan, node, a, b, width):
     batch = target.shape[:-width]
     over = spread(plan.layout(a), batch + a.shape[-2:])
     m = 1 if width == 1 else target.shape[-1]
+    nan = node.attrs.get("nan")  # then what is left to do keeps it
     dims = Dims()
     for number in (n, m, *over.strides[-2:]):
         dims.put(number)
@@ -175,6 +179,7 @@ def whole(plan, node, a, b, width):
         "sizes": block(dims.lines, 1),
         "unravel": block(lines, 2),
         "begin": block(begin, 2),
+        "singular": NANS.format(count="n * m", to="x") + " break;" if nan else RAISE,
     }
     took = work(NS_SOLVED, product(target.shape) + product(a.shape), n)
     took += work(NS_SYSTEM, product(batch + (n,)))

@@ -12,7 +12,7 @@ from ckernels.api.tensor import Tensor
 from ckernels.base.errors import LinearAlgebraError
 from ckernels.graph.node import make
 from ckernels.plan.instructions import PYCALL
-from ckernels.plan.lowerings.triangles import MOST, MOST_WHOLE
+from ckernels.plan.lowerings.triangles import MOST, MOST_FACTORS, MOST_WHOLE
 
 RNG = np.random.default_rng(2)
 
@@ -92,6 +92,48 @@ def test_factors_of_singular_matrices_and_of_none():
             [0, 1, 2],
         ]
         assert run(np.zeros((2, 0, 0))).shape == (2, 2, 0) and run(a[:0]).shape == (0, 5, 3)
+
+
+def test_plain_factors_of_singular_matrices_are_lapacks():
+    x = place(None, None)
+    f = K.function([x], Tensor(make("lu", (x.node,), {"plain": True})))
+    for run in (f, f.info.spec.like(mode="reference").callable()):
+        for a in (np.diag([0.0, 2.0, 1.0]), np.zeros((3, 3)), np.tri(4, k=-1)):
+            factors, swaps = scipy.linalg.lapack.dgetrf(a)[:2]
+            assert run(a)[: len(a)].tolist() == factors.tolist()
+            assert run(a)[len(a)].tolist() == swaps.tolist()
+    assert native(f)
+
+
+@pytest.mark.parametrize("n", [MOST_FACTORS + 1, 200])
+def test_factors_of_many_rows_are_lapacks(n):
+    x = place(None, None)
+    f = K.function([x], Tensor(make("lu", (x.node,))))
+    a = RNG.normal(size=(n, n))
+    factors, swaps = scipy.linalg.lu_factor(a)
+    got = f(a)
+    np.testing.assert_array_equal(got[:n], factors)
+    assert got[n].tolist() == swaps.tolist() and not native(f)
+    lower = np.tril(factors, -1) + np.eye(n)
+    np.testing.assert_allclose(lower @ np.triu(factors), a[got[n + 1].astype(int)], atol=1e-10)
+    a[:, 3] = 0
+    assert np.isnan(f(a)[:n]).all()
+
+
+def test_systems_without_a_solution_are_nan_where_that_is_asked_for():
+    a, b, v = place(None, None, None), place(None, None), place(None)
+    made = [make("solve", (a.node, b.node), {"vector": False, "nan": True})]
+    made += [make("solve", (ops.take(a.node, 0, 0), v.node), {"vector": True, "nan": True})]
+    f = K.function([a, b, v], [Tensor(x) for x in made])
+    for n in (3, MOST_WHOLE + 1):
+        m = RNG.normal(size=(3, n, n))
+        m[0] = np.eye(n) * (np.arange(n) > 0)
+        right = RNG.normal(size=(n, 2))
+        for run in (f, f.info.spec.like(mode="reference").callable()):
+            got, vector = run(m, right, right[:, 0])
+            assert np.isnan(got[0]).all() and np.isnan(vector).all() and vector.shape == (n,)
+            np.testing.assert_allclose(got[1:], np.linalg.solve(m[1:], right), rtol=1e-8)
+        assert native(f) == (n == 3)
 
 
 def test_large_matrices_are_left_to_lapack():

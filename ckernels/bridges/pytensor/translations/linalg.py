@@ -1,8 +1,8 @@
 """Linear algebra, alone or under Blockwise: the ops here take axes before the last two as a batch.
 
-What ckernels has as an op of its own is translated; decompositions with other conventions (permuted
-LU, Schur, ...) run through PyTensor's perform. Where there is no factor or no solution PyTensor
-gives NaN, and so do these.
+What ckernels has as an op of its own is translated; what LAPACK alone decides (the order of a Schur
+form, QZ), generalised eigenvalues and complex matrices run through PyTensor's perform. Where there
+is no factor or no solution PyTensor gives NaN, and so do these.
 """
 
 import numpy as np
@@ -11,10 +11,11 @@ from .... import ops
 from ....autodiff.batch import NoBatchRule, batched
 from ....autodiff.spectra import from_eigenvalues
 from ....graph.node import make
+from ....ops.decompose import eye_like
+from ....ops.shape import size_of
 from ..checks import agreed
 from ..registry import TRANSLATIONS, Untranslated, find, is_a, translates
 
-MOST = 128  # rows of LU factors; LAPACK is faster beyond
 WHOLE = (None, None, 1)
 BATCHED = {
     "LUFactor",
@@ -26,6 +27,12 @@ BATCHED = {
     "Dot22",
     "SolveTriangular",
     "CholeskySolve",
+    "Solve",
+    "LU",
+    "SLogDet",
+    "SVD",
+    "MatrixPinv",
+    "Eigvalsh",
 }
 
 
@@ -83,7 +90,8 @@ def _for_all(translated, inputs, ranks):
 
 
 def _real(node, x):
-    dtype = node.outputs[0].type.dtype
+    """`x` in the dtype of the results that are no indices."""
+    dtype = next(v.type.dtype for v in node.outputs if not v.type.dtype.startswith("int"))
     if dtype.startswith("complex"):
         raise Untranslated("complex matrices")
     return ops.cast(x, dtype)
@@ -97,6 +105,29 @@ def inverse(context, op, node, inputs):
 @translates("Det")
 def det(context, op, node, inputs):
     return ops.det(_real(node, inputs[0]))
+
+
+@translates("SLogDet")
+def slogdet(context, op, node, inputs):
+    return list(ops.slogdet(_real(node, inputs[0])))
+
+
+@translates("MatrixPinv")
+def pinv(context, op, node, inputs):
+    if op.hermitian:
+        raise Untranslated("the pseudo-inverse of a symmetric matrix")
+    return ops.pinv(_real(node, inputs[0]))
+
+
+@translates("SVD")
+def svd(context, op, node, inputs):
+    found = ops.svd(_real(node, inputs[0]), op.full_matrices, op.compute_uv)
+    return list(found) if op.compute_uv else found
+
+
+@translates("TensorInv")
+def tensorinv(context, op, node, inputs):
+    return ops.tensorinv(_real(node, inputs[0]), op.ind)
 
 
 @translates("Cholesky")
@@ -117,12 +148,8 @@ def _turned(x):
 
 @translates("LUFactor")
 def lu_factor(context, op, node, inputs):
-    x = _real(node, inputs[0])
-    n = x.shape[-1]
-    if n is None or n > MOST:
-        raise Untranslated("LU factors of many rows")
-    made = make("lu", (x,))
-    return [_rows(made, 0, n), ops.squeeze(_rows(made, n, n + 1), -2)]
+    made = make("lu", (_real(node, inputs[0]),))
+    return [_rows(made, 0, -2), ops.squeeze(_rows(made, -2, -1), -2)]
 
 
 def _rows(x, first, end):
@@ -137,9 +164,30 @@ def permutation(context, op, node, inputs):
         x = x.inputs[0]
     if x.op.name != "lu":
         raise Untranslated("exchanges of rows")
-    n = x.shape[-1]
-    order = ops.cast(ops.squeeze(_rows(x, n + 1, n + 2), -2), "int64")
+    order = _order(x)
     return order if op.inverse else ops.argsort(order, -1)
+
+
+def _order(made):
+    """Which row of the matrix each row of its factors is."""
+    return ops.cast(ops.squeeze(_rows(made, -1, None), -2), "int64")
+
+
+@translates("LU")
+def lu(context, op, node, inputs):
+    """Factors of singular matrices too: a pivot of 0 is one."""
+    x = _real(node, inputs[0])
+    made = make("lu", (x,), {"plain": True})
+    factors = _rows(made, 0, -2)
+    lower, upper = ops.add(ops.tril(factors, -1), eye_like(x)), ops.triu(factors)
+    back = ops.argsort(_order(made), -1)
+    if op.p_indices:
+        return [back, lower, upper]
+    back = ops.expand(back, (back.ndim,))
+    if op.permute_l:
+        return [ops.take_along_axis(lower, back, -2), upper]
+    columns = ops.arange(0, size_of(x, x.ndim - 1), 1, "int64")
+    return [ops.cast(ops.eq(back, columns), x.dtype), lower, upper]
 
 
 @translates("Eigh")
@@ -148,6 +196,14 @@ def eigh(context, op, node, inputs):
         raise Untranslated("eigenvalues of one matrix by another")
     x = _real(node, inputs[0])
     return list(ops.eigh(x if _is_lower(op) else _turned(x)))
+
+
+@translates("Eigvalsh")
+def eigvalsh(context, op, node, inputs):
+    if len(inputs) > 1:
+        raise Untranslated("eigenvalues of one matrix by another")
+    x = _real(node, inputs[0])
+    return ops.eigvalsh(x if op.lower else _turned(x))
 
 
 def _is_lower(op):
@@ -170,6 +226,20 @@ def _is_zero(variable):
     if variable.owner is not None and is_a(variable.owner.op, "Alloc"):
         variable = variable.owner.inputs[0]
     return hasattr(variable, "data") and not np.any(variable.data)
+
+
+@translates("Solve")
+def solve(context, op, node, inputs):
+    if op.assume_a not in ("gen", "sym", "her"):
+        raise Untranslated("systems of equations with few diagonals")
+    a, b = [_real(node, x) for x in inputs]
+    if op.assume_a != "gen":
+        a = ops.mirrored(a, op.lower)
+    vector = op.b_ndim == 1
+    columns = vector and not a.ndim == b.ndim + 1 == 2
+    b = ops.expand(b, (b.ndim,)) if columns else b
+    x = make("solve", (a, b), {"vector": vector and not columns, "nan": True})
+    return ops.squeeze(x, -1) if columns else x
 
 
 @translates("SolveTriangular")
