@@ -29,6 +29,7 @@ FILES = {
     "export/test_examples.py": "models that train in C, whole",
     "export/test_machines.py": "whole exports on other processors",
     "export/test_programs.py": "whole exports, compiled and run",
+    "export/test_random_exports.py": "whole exports of functions made at random",
     "numpy/test_probes.py": "promotion and edges through the whole room",
     "numpy/test_coverage.py": "all rows, against what NumPy lets others intercept",
     "jit/test_masks.py": "parts under masks, in numpy/value.py and numpy/owner.py",

@@ -11,7 +11,6 @@ from ..graph.sizes import (
     AT_LEAST,
     FLOOR_DIVIDE,
     GREATEST,
-    LEAST,
     MODULO,
     SAME,
     SCRATCH,
@@ -50,11 +49,21 @@ def shape_at(shape, n):
     return tuple(at(x, n) for x in shape)
 
 
+def within(sizes, most):
+    """All n up to `most` that the class of these sizes may have; empty where all are ints."""
+    lows = [
+        low
+        for size in sizes
+        if type(size) is Size
+        for what, low, _ in size.of.atoms
+        if what[0] == SYMBOL
+    ]
+    return range(min(lows), most + 1) if lows else range(0)
+
+
 def largest(size, most):
     """The greatest value of a size for any n up to `most`."""
-    if type(size) is not Size:
-        return size
-    return max(at(size, n) for n in range(LEAST, most + 1))
+    return max((at(size, n) for n in within([size], most)), default=size)
 
 
 def holds(sizes, n):

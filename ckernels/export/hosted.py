@@ -114,7 +114,7 @@ WRITERS = {**PLAIN, Gemm: gemm, Native: windows}
 
 def alone(text):
     """A source of the runtime with its includes named without folders."""
-    return re.sub(r'(#(?:include|define TEMPLATE) ")\w+/', r"\1", text)
+    return re.sub(r'(#(?:include|define \w+) ")\w+/', r"\1", text)
 
 
 def runtime_files(library):

@@ -8,7 +8,7 @@ from ..base.errors import CompileError
 from ..graph.shapes import product
 from ..graph.sizes import Size
 from .hosted import FLAGS
-from .model import arguments, takes_state
+from .model import arguments, spoken, takes_state
 
 HERE = Path(__file__).parent / "c"
 LIMIT = 600  # seconds for one run of the compiler
@@ -62,6 +62,13 @@ def sizes_text(shape, quote="'"):
     return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
 
 
+def shape_text(r, k):
+    """The shape of an output by n, as Python."""
+    *others, (_, usual) = r.sizes_of(k)
+    parts = [f"{sizes_text(shape, '')} if {spoken(fits)} else " for fits, shape in others]
+    return "".join(parts) + sizes_text(usual, "")
+
+
 def loader(made):
     """The text of PREFIX.py."""
     functions, methods = [], []
@@ -71,7 +78,9 @@ def loader(made):
             f"({name!r}, {dtype!r}, {sizes_text(shape)})"
             for name, (dtype, shape) in zip(names, r.inputs)
         ]
-        outputs = [f"({dtype!r}, lambda n: {sizes_text(shape, '')})" for dtype, shape in r.outputs]
+        outputs = [
+            f"({dtype!r}, lambda n: {shape_text(r, k)})" for k, (dtype, _) in enumerate(r.outputs)
+        ]
         functions.append(
             f"    {r.name!r}: ([{', '.join(inputs)}],\n        [{', '.join(outputs)}], "
             f"{takes_state(made, r)}, {r.batch}),\n"

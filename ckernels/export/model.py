@@ -335,8 +335,13 @@ def weight_argument(made):
 def described(made, r):
     """The prototypes of a routine, with the shapes of what it takes and gives."""
     lines = [f"n: from 1 to {r.batch}"] if r.batch else []
-    for (_, name), (dtype, shape) in zip(arguments(made, r), r.inputs + r.outputs):
+    names = [name for _, name in arguments(made, r)]
+    for name, (dtype, shape) in zip(names, r.inputs):
         lines.append(f"{name}: {dtype} {sides(shape)}")
+    for k, (dtype, _) in enumerate(r.outputs):
+        *others, (_, shape) = r.sizes_of(k)
+        more = "".join(f", or {sides(s)} where {spoken(fits)}" for fits, s in others)
+        lines.append(f"{names[len(r.inputs) + k]}: {dtype} {sides(shape)}{more}")
     text = [
         "/* "
         + ";\n   ".join(lines or ["no arguments"])
@@ -520,6 +525,11 @@ def condition(fits):
     if len(parts) == 1:
         return parts[0]
     return "\n        || ".join(f"({part})" if "&&" in part else part for part in parts)
+
+
+def spoken(fits):
+    """The same for people, and for Python."""
+    return " or ".join(f"n == {a}" if a == b else f"{a} <= n <= {b}" for a, b in fits)
 
 
 def statements(made, r, calls):

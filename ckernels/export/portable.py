@@ -68,9 +68,13 @@ _BACKWARD = """\
     return 0;
 }}
 """
-_UNREAD = re.compile(r"^([ ]*)(?:const \w+(?: \*const)?|\w+ \*const) (\w+) = [^;,]+;$")
+_IN_PARENTHESES = r"\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)"
+_UNREAD = re.compile(  # of one constant: commas stand between arguments alone
+    r"^([ ]*)(?:const \w+(?: \*const)?|\w+ \*const) (\w+) = (?:[^;,()]|" + _IN_PARENTHESES + ")+;$"
+)
 _ROW = re.compile(r"\brow = lo / \w+, | row\+\+;|/\*.*?\*/")  # a row number that nothing reads
-_STRIP = re.compile(r"^ *\w+ (s\d+)\[\d+\];$")
+_STRIP = re.compile(r"^ *\w+ ([st]\d+)\[\d+\];$")
+_EMPTY = re.compile(r"^ *for \([^{}\n]*\) \{\n *\}\n", re.M)
 _BLOCKS = re.compile(  # a sum over a row that is one block
     r"double (a_\w+) = 0;\n +\{ const \w+ b = 0;\n"
     r"(?:.*\n)*? +\1 \+= (\w+);"
@@ -98,7 +102,8 @@ def c99(text):
 
 
 def without_unread(text):
-    """`text` without constants that their block never reads, and strips that nothing reads."""
+    """`text` without constants that their block never reads, strips that nothing reads, and the
+    loops that are empty then."""
     if len(re.findall(r"\brows\b", re.sub(r"/\*.*?\*/", "", text, flags=re.S))) == 1:
         text = text.replace("const int64_t rows = d[0], ", "const int64_t ")
     if not re.search(r"\brow\b", _ROW.sub("", text)):
@@ -108,7 +113,8 @@ def without_unread(text):
         strip = _STRIP.match(line)
         if strip:
             users = [x for x in lines if re.search(rf"\b{strip[1]}\b", x) and x != line]
-            if all(re.match(rf" *for \(.*\) {strip[1]}\[c\] = ", x) for x in users):
+            stored = re.compile(rf" *(?:for \(.*\) )?{strip[1]}\[[^\]]*\] = [^;]*;$")
+            if all(stored.match(x) for x in users):
                 lines = [x for x in lines if x != line and x not in users]
     kept = []
     for k in range(len(lines) - 1, -1, -1):  # from the end: some are read only by what is left out
@@ -116,7 +122,8 @@ def without_unread(text):
         if match and not read_below(match, kept):
             continue
         kept.append(lines[k])
-    return "\n".join(reversed(kept))
+    left = _EMPTY.sub("", "\n".join(reversed(kept)))
+    return left if left == text else without_unread(left)
 
 
 def read_below(match, kept):

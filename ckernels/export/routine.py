@@ -13,7 +13,14 @@ from ..api.operands import static_shape
 from ..base import given
 from ..base.config import config
 from ..base.dtypes import ITEMSIZE, is_float
-from ..base.errors import ArgumentError, DTypeError, NotSupported, ShapeError, with_line
+from ..base.errors import (
+    ArgumentError,
+    CKernelsError,
+    DTypeError,
+    NotSupported,
+    ShapeError,
+    with_line,
+)
 from ..base.native import runtime
 from ..graph.shapes import show
 from ..graph.sizes import LEAST, ShapeClass
@@ -31,7 +38,7 @@ from ..plan.instructions import (
 from ..plan.memory import arrange
 from ..plan.native import WITH_SCRATCH
 from . import portable
-from .argument import holds, largest, shape_at, spans
+from .argument import holds, largest, shape_at, spans, within
 from .natives import NATIVES, REFUSED
 
 VARIANTS = 8  # of one function, at most
@@ -80,6 +87,18 @@ class Routine:
     @property
     def outputs(self):
         return self.variants[0].outputs
+
+    def sizes_of(self, k):
+        """[(spans of n, shape of output k)] where the first variant has another one; then
+        (None, its own), for all other n."""
+        usual, found = self.outputs[k][1], []
+        for plan in self.variants[1:]:
+            shape = plan.outputs[k][1]
+            for low, high in plan.fits:
+                if any(shape_at(shape, n) != shape_at(usual, n) for n in range(low, high + 1)):
+                    found.append((plan.fits, shape))
+                    break
+        return [*found, (None, usual)]
 
     @property
     def arena(self):
@@ -201,22 +220,27 @@ def routine(name, f, shapes=None, dtype=None, scratch=False, batch=None, write=N
     spec, shapes = spec_of(f), asked({name: f}, shapes)[name]
     orders = (False, True) if spec.updates else (False,)
 
-    def leaves(n, sizes=None):
-        if n is not None and n >= LEAST:
-            n = sizes.symbol(("n",), "n", n)
+    def leaves(n, sizes=None, least=None):
+        if n is not None and n >= least:
+            n = sizes.symbol(("n",), "n", n, least)
         return shapes_of(spec, shapes, name, n)
 
-    def best(n):
+    def best(n, least=None):
         found = []
         for last in orders:
             sizes = ShapeClass()
-            found.append(planned(name, spec, leaves(n, sizes), dtype, scratch, last, sizes, n))
+            made = leaves(n, sizes, least)
+            found.append(planned(name, spec, made, dtype, scratch, last, sizes, n))
         return min(found, key=lambda made: (made.arena, len(made.instructions)))
 
     if batch is not None and not is_open(spec, shapes):
         batch = None
-    variants = [best(None)] if batch is None else variants_for_all(best, write, batch, name)
-    shaped = leaves(batch, variants[0].sizes)
+    if batch is None:
+        variants, least = [best(None)], None
+    else:
+        least = least_symbol(spec, shapes)
+        variants = variants_for_all(best, write, batch, name, least)
+    shaped = leaves(batch, variants[0].sizes, least)
     index = {id(n): i for i, n in enumerate(spec.cells)}
     written = [index[id(variable)] for variable, _ in spec.updates]
     inputs = [(n.dtype, shaped[n]) for n in spec.inputs]
@@ -228,7 +252,14 @@ def is_open(spec, shapes):
     return open_input(spec, shapes) is not None
 
 
-def variants_for_all(best, write, batch, name):
+def least_symbol(spec, shapes):
+    """The least n that a plan for many takes, as in the runtime: a first axis of 1 is a batch like
+    others, any other is a plan of its own."""
+    later = any(None in shapes.get(node, node.shape)[1:] for node in spec.inputs)
+    return LEAST if later else 1
+
+
+def variants_for_all(best, write, batch, name, least):
     """Variants that together are right for each n from 1 to `batch`, the largest first."""
     left, variants = set(range(1, batch + 1)), []
     while left:
@@ -239,9 +270,15 @@ def variants_for_all(best, write, batch, name):
                 f"{VARIANTS} programs, of which one is for {reasons}. Say fixed sizes with shapes="
             )
         n = max(left)
-        plan = best(n)
+        try:
+            plan = best(n, least)
+        except CKernelsError:
+            if not least <= n < LEAST:
+                raise
+            least = LEAST  # an axis of 1 that is broadcast
+            plan = best(n, least)
         write(plan)
-        right = {n} if n < LEAST else {k for k in left if k >= LEAST and holds(plan.sizes, k)}
+        right = {n} if n < least else {k for k in left if k >= least and holds(plan.sizes, k)}
         plan.fits = spans(right)
         left -= right
         variants.append(plan)
@@ -327,7 +364,7 @@ def settle_scratch(instr, sizes, keep, most):
     if keep:
         instr.record = instr.record.but(slots=1)
         own, scratch = words(instr.record), runtime.native_scratch
-        ns = range(LEAST, most + 1) if most is not None and most >= LEAST else (None,)
+        ns = within(own, most) or (None,)
         sizes[buffer] = max(scratch(list(shape_at(own, n))) for n in ns)
         return
     del instr.pointers[at]

@@ -86,10 +86,13 @@ def test_no_variable_is_unused(tmp_path):
     """An argmax over one element reads nothing; limits by numbers are kernels of their own kind."""
     y = K.placeholder((2, 1), name="y")
     z = K.placeholder((4, 3), name="z")
+    i = K.placeholder((3, 1), dtype="int16", name="i")
     functions = {
         "least": K.function([y], K.argmax(K.clip(y, -6, 6), axis=1)),
         "limits": K.function([z], K.clip(z, -1, 1)),
         "none": K.function([z], K.max(K.clip(z, 0, 1), axis=1) * 0),
+        "of_calls": K.function([i], K.argmax(-i // 3 - 3, axis=1)),
+        "of_strips": K.function([i], K.argmax(K.cast(i[::-1], "int32"), axis=1)),
     }
     K.export(functions, tmp_path / "m")
     text = (tmp_path / "m" / "m.c").read_text()

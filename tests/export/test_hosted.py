@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import ckernels as K
-from ckernels.export.hosted import FLAGS
+from ckernels.export.hosted import ALSO, FLAGS, FUNCTIONS, PRODUCT, WINDOWS, Hosted, runtime_files
 from ckernels.export.library import flags
 
 from .build import GCC, run
@@ -64,6 +64,16 @@ def test_convolutions_have_their_work_space(batch, tmp_path):
     f = K.function([x], K.conv2d(x, weight(numbers(3, 3, 3, 4), "k"), padding="same"))
     report = K.export(f, tmp_path, prefix="m", target="native", batch=batch, calls=1)
     assert (tmp_path / "runtime" / "conv.c").exists() and report.arena > 0
+
+
+def test_what_sources_name_lies_beside_them():
+    library = Hosted()
+    library.sources.update(PRODUCT, WINDOWS, *ALSO.values(), (s for _, s in FUNCTIONS.values()))
+    files = runtime_files(library)
+    words = re.compile(r'^#(?:include|define \w+) "([\w/]+\.[ch])"', re.M)
+    named = {name for text in files.values() for name in words.findall(text)}
+    assert {"each_type.h", "microkernel.h"} <= named
+    assert {f"runtime/{name}" for name in named} <= set(files)
 
 
 def test_what_stands_for_blas_defines_all_that_is_called():

@@ -91,6 +91,24 @@ def test_a_library_takes_each_size_up_to_a_batch(tmp_path):
         model.run(np.ones((2, 3)), np.ones(3))
 
 
+@pytest.mark.skipif(GCC is None, reason="there is no C compiler")
+def test_sizes_that_another_plan_has_are_its_own(tmp_path):
+    """Of a part that small sizes do not have, or have as a whole."""
+    x = K.placeholder((None, 2), name="x")
+    parts = [x[3:], x[:3], x[-3:], x[::2], x[5::-2], K.concatenate([x[:2], x], 0)]
+    f = K.function([x], parts, name="run")
+    K.export(f, tmp_path, prefix="parts", target="shared", batch=6)
+    spec = importlib.util.spec_from_file_location("parts", tmp_path / "parts.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for n in range(1, 7):
+        given = np.arange(2 * n, dtype="float32").reshape(n, 2)
+        for found, expected in zip(module.Model().run(given), f(given), strict=True):
+            np.testing.assert_array_equal(found, expected)
+    said = (tmp_path / "parts.h").read_text()
+    assert "out0: float32 (-3 + n) x 2, or 0 x 2 where" in said
+
+
 LOADED = """
     import sys
     import numpy as np
