@@ -122,6 +122,25 @@ def log_r2(z):
     return (log_r(z) - mpf(2) / 3) / z
 
 
+def log_base(base):
+    """(log(1 + f) - f) / f^2 to a base, its first term (f in that base) left out."""
+    return lambda f: (mp.log1p(f) - f) / f**2 / mp.log(base)
+
+
+def exp2_tail(r):
+    """2^r = 1 + r (log 2 + r Q(r))."""
+    return (mpf(2) ** r - 1 - r * mp.log(2)) / r**2
+
+
+def tan_q(z):
+    s = mp.sqrt(z)
+    return (mp.tan(s) / s - 1) / z
+
+
+def exp2_p(r):
+    return (mpf(2) ** r - 1) / r
+
+
 def sin_q(z):
     s = mp.sqrt(z)
     return (mp.sin(s) / s - 1) / z
@@ -178,16 +197,29 @@ FITS = {
     "exp_shifted_f32": Fit(exp_q, -HALF_LN2, HALF_LN2, 4, lambda r: r ** 2, 24),
     "exp_f64": Fit(exp_q, -HALF_LN2, HALF_LN2, 10, lambda r: abs(r), 53),
     "exp_mid": Fit(exp_q, -HALF_LN2, HALF_LN2, 5, lambda r: r ** 2, 53),
+    # 2^r = 1 + r P(r)
+    "exp2_f32": Fit(exp2_p, -0.50001, 0.50001, 5, lambda r: abs(r), 24),
+    "exp2_f64": Fit(exp2_p, -0.50001, 0.50001, 10, lambda r: abs(r), 53),
+    # log(1 + f) = f + f^2 Q(f), as it is and in bases 2 and 10
+    "ln_f32": Fit(log_base(mp.e), LOG_LOW, LOG_HIGH, 8, lambda f: abs(f), 24),
+    "log2_f32": Fit(log_base(2), LOG_LOW, LOG_HIGH, 8, lambda f: abs(f), 24),
+    "log10_f32": Fit(log_base(10), LOG_LOW, LOG_HIGH, 8, lambda f: abs(f), 24),
     # log(1 + f) = f - f^2 / 2 + f^3 Q(f)
     "log_f32": Fit(log_q, LOG_LOW, LOG_HIGH, 7, lambda f: f ** 2, 24),
     "log_f64": Fit(log_r, EPS, LOG_Z, 6, lambda z: z, 53),
     "log_mid": Fit(log_r, EPS, LOG_Z, 3, lambda z: z, 53),
     "log_dd": Fit(log_r2, EPS, LOG_Z, 7, lambda z: z * z, 53),
+    "log2_pair": Fit(lambda z: log_r(z) / mp.log(2), EPS, LOG_Z, 3, lambda z: z, 24),
+    "exp2_tail": Fit(exp2_tail, -0.50001, 0.50001, 4, lambda r: r ** 2, 24),
     # sin(r) = r + r z Q(z), cos(r) = 1 - z / 2 + z^2 Q(z)
     "sin_f32": Fit(sin_q, EPS, QUARTER_PI ** 2, 3, lambda z: z, 53),
     "cos_f32": Fit(cos_q, EPS, QUARTER_PI ** 2, 2, lambda z: z * z, 53),
     "sin_f64": Fit(sin_q, EPS, QUARTER_PI ** 2, 5, lambda z: z, 53),
     "cos_f64": Fit(cos_q, EPS, QUARTER_PI ** 2, 5, lambda z: z * z, 53),
+    "sin_one": Fit(sin_q, EPS, 0.642, 2, lambda z: z, 24),
+    "cos_one": Fit(cos_q, EPS, 0.642, 2, lambda z: z * z, 24),
+    # tan(r) = r + r z Q(z)
+    "tan_one": Fit(tan_q, EPS, 0.642, 6, lambda z: z, 24),
     "sin_box": Fit(sin_q, EPS, 0.6169, 2, lambda z: z, 24),
     "cos_box": Fit(cos_q, EPS, 0.6169, 2, lambda z: z * z, 24),
     # atan(t) = t + t z Q(z), asin(s) = s + s z Q(z)

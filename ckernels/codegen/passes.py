@@ -385,12 +385,20 @@ def interleave(kernel):
 
 PERIODIC = ("sin", "cos", "tan")
 QUOTIENTS = ("mod", "floor_div")
+LOGARITHMS = ("log", "log2", "log10", "pow")
+FEW_VALUES = 6
 
 
 def is_near(kernel, v):
     """Whether a value takes less where its operands are small: sines of floats, which do without
     libm then, and quotients of int64, which are those of doubles then. Quotients by a power of two
-    are shifts."""
+    are shifts. Or where they are normal and above 0: logarithms of what was read, which then are
+    no special cases."""
+    if v.op in LOGARITHMS:
+        x = kernel.values[v.args[0]]
+        read = x.op == "load" and x.vec and not x.fixed and x.dtype == v.dtype
+        few = len(kernel.values) <= FEW_VALUES and not part_rows(kernel)
+        return read and few and v.dtype in ("float32", "float64")
     if v.op not in QUOTIENTS or v.dtype != "int64":
         return v.op in PERIODIC
     a, b = (kernel.values[i].number for i in v.args)
@@ -399,16 +407,21 @@ def is_near(kernel, v):
 
 
 def asked_ahead(kernel):
-    """The values of which a flat loop takes sines or quotients, where it may ask of a block
-    beforehand whether all of them are small; [] where it computes expensive values to know them.
+    """The values of which a flat loop takes sines, quotients or logarithms, where it may ask of a
+    block beforehand whether all of them are "small" or "normal"; [] where it computes expensive
+    values to know them.
     """
     values = kernel.values
-    found = {
-        a for v in values if is_near(kernel, v) and v.vec for a in v.args if not values[a].fixed
-    }
+    found = set()
+    for v in values:
+        if is_near(kernel, v) and v.vec:
+            if v.op in LOGARITHMS:
+                found.add((v.args[0], "normal"))
+            else:
+                found.update((a, "small") for a in v.args if not values[a].fixed)
     if kernel.form != "flat":
         return []
-    cost = sum(values[i].cost for i in varying(kernel, found))
+    cost = sum(values[i].cost for i in varying(kernel, {i for i, _ in found}))
     return sorted(found) if cost <= RECOMPUTE_COST else []
 
 

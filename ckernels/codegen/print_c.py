@@ -36,10 +36,12 @@ CLAUSE = {"sum": "+", "prod": "*", "any": "|", "all": "&", "max": "max", "min": 
 START = {"sum": "0", "prod": "1", "any": "0", "all": "1"}
 BETTER = {"max": ">", "min": "<"}
 BOUNDED = {"at_least": "{1} > {0} ? {1} : {0}", "at_most": "{1} < {0} ? {1} : {0}"}
-IS_NEAR = {  # beyond these ck_sin_*, ck_cos_* and ck_tan_* ask libm, and doubles are not exact
-    "float32": "__builtin_fabsf({0}) < 1e13f",
-    "float64": "__builtin_fabs({0}) < 1e13f",
-    "int64": "(uint64_t){0} + 0x8000000000000u < 0x10000000000000u",
+IS_NEAR = {  # where ck_near_* will do: no doubles, no libm, exact in doubles, no special case
+    ("small", "float32"): "__builtin_fabsf({0}) < 5e5f",
+    ("small", "float64"): "__builtin_fabs({0}) < 1e13f",
+    ("small", "int64"): "(uint64_t){0} + 0x8000000000000u < 0x10000000000000u",
+    ("normal", "float32"): "ck_bits_f32({0}) - 0x00800000u < 0x7F000000u",
+    ("normal", "float64"): "ck_bits_f64({0}) - 0x0010000000000000u < 0x7FE0000000000000u",
 }
 LARGEST = {"int32": "0x7fffffff", "int64": "0x7fffffffffffffff"}
 _NAME = re.compile(r"v\d+\w*|s\d+\[c\]|count")
@@ -260,13 +262,16 @@ class Printer:
 
     def ask_large(self, flag, asked):
         """Raise a flag where one of these values is beyond ck_near_*, or no number."""
-        computed = [dtypes.computed(self.k.values[i].dtype) for i in asked]
-        small = [IS_NEAR[d].format(self.name(i)) for d, i in zip(computed, asked)]
-        self.put(f"{flag} |= !({' && '.join(small)});")
+        near = [
+            IS_NEAR[question, dtypes.computed(self.k.values[i].dtype)].format(self.name(i))
+            for i, question in asked
+        ]
+        self.put(f"{flag} |= !({' && '.join(near)});")
 
     @contextmanager
     def near(self):
-        """Statements in which no sine and no quotient is of a large number."""
+        """Statements in which no sine and no quotient is of a large number, no logarithm of an
+        unusual one."""
         self.prefix = "ck_near_"
         yield
         self.prefix = "ck_"

@@ -192,7 +192,7 @@ _pow = elementwise(
     _run_pow,
     _grad_pow,
     rule="number",
-    ulp=2,
+    ulp=3,
     cost=15,
     takes="iufc",
     wide=True,

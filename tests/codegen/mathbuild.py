@@ -31,6 +31,12 @@ DTYPE = {"f32": "float32", "f64": "float64", "u16h": "uint16",
 BINARY = ("pow", "atan2", "betaln", "mod", "floordiv", "max", "min")
 INT_BINARY = ("floordiv", "mod", "pow", "max", "min")
 SCALAR = ("gammaln", "gamma", "betaln", "j0", "j1")  # by libm, not vectorised
+NEAR = {  # what has another version for numbers of which this holds
+    **dict.fromkeys(("sin", "cos", "tan"),
+                    lambda x: np.abs(x) < (5e5 if x.itemsize == 4 else 1e13)),
+    **dict.fromkeys(("log", "log2", "log10", "pow"),
+                    lambda x: (x >= np.finfo(x.dtype).tiny) & (x < np.inf)),
+}  # fmt: skip
 EXACT = ("sqrt", "abs", "floor", "ceil", "trunc", "round", "sign")
 UNARY = tuple(n for n in mathlib.ULP if n not in BINARY) + EXACT
 
@@ -49,6 +55,10 @@ def sources():
             yield kernel(f"{n}_{s}", f"ck_{n}_{s}(x0[i])", t, t)
         for n in BINARY:
             yield kernel(f"{n}_{s}", f"ck_{n}_{s}(x0[i], x1[i])", t, t, t)
+        for n in NEAR:
+            given = ("x0[i]", "x1[i]") if n in BINARY else ("x0[i]",)
+            text = f"ck_near_{n}_{s}({', '.join(given)})"
+            yield kernel(f"near_{n}_{s}", text, t, *[t] * len(given))
         for i, k in INTS.items():
             yield kernel(f"{s}_to_{i}", f"ck_{s}_to_{i}(x0[i])", k, t)
         yield kernel(f"random_uniform_{s}", f"ck_random_uniform_{s}(x0[i], 7, 3, 1)", t, "int64_t")

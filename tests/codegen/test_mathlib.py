@@ -18,6 +18,7 @@ from .mathbuild import (
     DTYPE,
     FLOAT,
     INTS,
+    NEAR,
     SCALAR,
     SETS,
     UNARY,
@@ -385,6 +386,57 @@ def test_same_bits_at_every_position(lib, s):
             whole = lib(f"{name}_{s}", DTYPE[s], x).view(width)
             single = [lib(f"{name}_{s}", DTYPE[s], x[k : k + 1]).view(width)[0] for k in (0, n - 1)]
             assert [whole[0], whole[-1]] == single, (name, n)
+
+
+@pytest.mark.parametrize("s", FLOAT)
+@pytest.mark.parametrize("name", NEAR)
+def test_near_versions_give_the_same_bits(each, name, s):
+    """Which of them an element meets depends on its neighbours."""
+    rng = np.random.default_rng(4)
+    bits = rng.integers(0, 2 ** (8 * np.dtype(DTYPE[s]).itemsize), 200_000, dtype=np.uint64)
+    x = bits.astype(f"uint{8 * np.dtype(DTYPE[s]).itemsize}").view(DTYPE[s])
+    x = np.concatenate([edges(s), x, rng.uniform(-9, 9, 50_000).astype(DTYPE[s])])
+    with np.errstate(invalid="ignore"):
+        x = x[NEAR[name](x)]
+    assert len(x) > 50_000
+    other = [rng.choice(np.append(edges(s), rng.normal(size=99) * 9), len(x)).astype(DTYPE[s])]
+    given = (x, *other) if name in BINARY else (x,)
+    near, full = (each(f"{n}_{s}", DTYPE[s], *given) for n in (f"near_{name}", name))
+    same = near.view(bits_of(s)) == full.view(bits_of(s))
+    assert (same | np.isnan(near) & np.isnan(full)).all()
+
+
+def bits_of(s):
+    return np.uint32 if s == "f32" else np.uint64
+
+
+@pytest.mark.parametrize("s", FLOAT)
+def test_powers_that_are_exact(each, s):
+    """Powers of two and their logarithms, and those of integers."""
+    info = np.finfo(DTYPE[s])
+    k = np.arange(np.log2(info.smallest_subnormal), info.maxexp).astype(DTYPE[s])
+    powers = np.ldexp(np.ones_like(k), k.astype(int))
+    assert (each(f"exp2_{s}", DTYPE[s], k) == powers).all()
+    assert (each(f"log2_{s}", DTYPE[s], powers) == k).all()
+    assert (each(f"pow_{s}", DTYPE[s], np.full_like(k, 2), k) == powers).all()
+    x, y = (a.ravel() for a in np.meshgrid(np.arange(-60, 61), np.arange(12)))
+    exact = np.array([int(a) ** int(b) for a, b in zip(x, y)], dtype=object)
+    small = np.array([abs(v) < 2**info.nmant for v in exact])
+    got = each(f"pow_{s}", DTYPE[s], x[small].astype(DTYPE[s]), y[small].astype(DTYPE[s]))
+    assert (got == exact[small].astype(DTYPE[s])).all()
+
+
+@pytest.mark.parametrize("width", [0.01, 0.1, 0.35, 1, 80])
+def test_float32_powers_to_both_ends_of_their_range(each, width):
+    """Where the error of the logarithm counts most."""
+    rng = np.random.default_rng(6)
+    x = np.exp(rng.uniform(-width, width, 200_000)).astype("float32")
+    with np.errstate(all="ignore"):
+        y = (rng.uniform(-151, 129, len(x)) / np.log2(x.astype("float64"))).astype("float32")
+        keep = np.isfinite(y)
+        exact = np.power(x[keep].astype("float64"), y[keep].astype("float64"))
+        error = ulp_error(each("pow_f32", "float32", x[keep], y[keep]), exact, "float32")
+    assert error.max() <= mathlib.ULP["pow"]["f32"] + each.slack
 
 
 def test_loops_are_vectorised(lib):

@@ -101,12 +101,12 @@ class Flat(Nest):
         return bool(passes.asked_ahead(self.k))
 
     def asked_blocks(self, loop, rest):
-        """Blocks in which no sine and no quotient is of a large number, and others."""
+        """Blocks in which no function meets a large or an unusual number, and others."""
         c, asked = self.c, passes.asked_ahead(self.k)
         with c.blocks("g", "h", loop.begin, loop.end, ASKED):
             c.raised("large")
             with c.vector_flag("i", "g", "h", "large"):
-                for i in passes.varying(self.k, asked):
+                for i in passes.varying(self.k, [i for i, _ in asked]):
                     self.define(i, loop.read, "i")
                 c.ask_large("large", asked)
             with c.if_("large"):
@@ -169,7 +169,9 @@ class Flat(Nest):
                "Sines of large numbers go through libm, number by number, and the question alone "
                "takes longer than a sine: of 262,144 floats in cache 385 us with it, 165 where "
                "blocks of 256 are asked first. Quotients of int64 are those of doubles below 2^51: "
-               "of 262,144 600 us singly, 160 so."),
+               "of 262,144 600 us singly, 160 so. Logarithms and powers of normal floats above 0 "
+               "are no special cases: log2 of 16,384 floats in cache takes 5.4 us, 3.7 without "
+               "them; powers 24.8 and 17.8 (Zen 4)."),
         LoopChange("short vectors", is_narrow, short_vectors,
                "GCC takes 64 elements at a time where some are bytes, and what is left of a row "
                "singly: `and` of 262,144 truth values in rows of 32 takes 250 us, 38 with vectors "

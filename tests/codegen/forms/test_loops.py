@@ -111,8 +111,13 @@ CASES = {
          (lambda x: ops.isnan(x[:, ::-2]), FLOATS)],
     ),
     "asked": (
-        [(lambda x: ops.sin(x), FLOATS), (lambda x: ops.tan(x * 3) + ops.cos(x), X)],
+        [(lambda x: ops.sin(x), FLOATS), (lambda x: ops.tan(x * 3) + ops.cos(x), X),
+         (lambda x: ops.log2(x), FLOATS), (lambda x: ops.pow(x, x[::-1]) + 1, X)],
         [(lambda x: ops.sin(ops.exp(x)), FLOATS), (lambda x: ops.sinh(x), FLOATS),
+         (lambda x: ops.log(x * 3), FLOATS),  # of what was not read
+         (lambda x: ops.log(ops.cast(x, "float64")), FLOATS),
+         (lambda x: ops.log(x) * 3 + 4 * ops.sqrt(x), FLOATS),  # more than it is worth
+         (lambda x: ops.pow(2.5, x), FLOATS), (lambda x: ops.pow(x, 2), X.astype("int64")),
          (lambda x: ops.sum(ops.sin(x), 1), FLOATS)],
     ),
     "short vectors": (
