@@ -12,6 +12,7 @@ SANITIZED = $(or $(ARGS),tests/runtime tests/src tests/codegen/forms tests/plan/
 LIBASAN = $(shell $(CC) -print-file-name=libasan.so)
 LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
 LIBTSAN = $(shell $(CC) -print-file-name=libtsan.so)
+export CKERNELS_NATIVE = 1# what is built here runs here; lint compiles the kernels of all CPUs
 
 .PHONY: help test oldest types site bridges keras3 slow stress lint demo cnn rbm keras theano libraries pytensor catalogue distributed bench golden \
     sanitize races wheels again release everything clean build mutants
@@ -170,7 +171,7 @@ stress: build
 lint: build
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check -q .
-	CKERNELS_WERROR=1 CKERNELS_REQUIRE_RUNTIME=1 $(PY) setup.py -q build_ext --force \
+	CKERNELS_NATIVE= CKERNELS_WERROR=1 CKERNELS_REQUIRE_RUNTIME=1 $(PY) setup.py -q build_ext --force \
 	    --build-temp build/lint/temp --build-lib build/lint/lib
 
 demo: $(VENV)/.runtime

@@ -46,6 +46,8 @@ class BuildRuntime(build_ext):
     """build_ext that never fails an install; CKERNELS_REQUIRE_RUNTIME=1 makes failure fatal."""
 
     def build_extensions(self):
+        if os.environ.get("CKERNELS_NATIVE"):  # its objects are not those of other runtimes
+            self.build_temp = os.path.join(self.build_temp, "native")
         if not self.force:
             extension.compile_changed(self.compiler, self.extensions[0].depends)
         super().build_extensions()

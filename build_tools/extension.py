@@ -3,10 +3,12 @@
 Imports setuptools and NumPy (for its include directory) only. The runtime is plain C for the
 baseline CPU, because wheels travel; the kernels, not the runtime, use the CPU's vector units.
 CKERNELS_SANITIZE=address,undefined (or thread) builds it for those sanitizers, CKERNELS_WERROR=1
-makes warnings fatal, CKERNELS_NO_RUNTIME=1 leaves it out.
+makes warnings fatal, CKERNELS_NO_RUNTIME=1 leaves it out. CKERNELS_NATIVE=1 compiles its kernels
+for this CPU and for one that has neither AVX2 nor AVX-512, not for those between.
 """
 
 import os
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from glob import glob
 
@@ -54,6 +56,30 @@ def compile_changed(compiler, headers):
     compiler.compile = compile_many
 
 
+# The set of instructions a CPU has not, by what the compiler defines for it: see simd/simd.h.
+NATIVE = {"__AVX512BW__": "CK_WITHOUT_AVX2", "__AVX2__": "CK_WITHOUT_AVX512"}
+
+
+def left_out(defined):
+    """Macros that leave sets of instructions out of the runtime, for `defined` by the compiler."""
+    if "__x86_64__" not in defined:
+        return []
+    best = next((name for name in NATIVE if f" {name} " in defined), None)
+    return [(NATIVE[best], None)] if best else [(macro, None) for macro in NATIVE.values()]
+
+
+def native_macros():
+    """The same for this CPU, as the compiler knows it; none where it does not say."""
+    import sysconfig
+
+    compiler = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
+    command = [*compiler.split(), "-march=native", "-dM", "-E", "-x", "c", os.devnull]
+    try:
+        return left_out(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    except (OSError, subprocess.CalledProcessError):
+        return []
+
+
 def runtime_extension():
     """The setuptools Extension, or None where there is nothing to build."""
     files = sources()
@@ -63,12 +89,13 @@ def runtime_extension():
     from setuptools import Extension
 
     compile_flags, link_flags = flags()
+    native = native_macros() if os.environ.get("CKERNELS_NATIVE") else []
     return Extension(
         "ckernels._runtime",
         sources=files,
         depends=sorted(glob("ckernels/src/*.h") + glob("ckernels/src/*/*.h")),
         include_dirs=["ckernels/src", numpy.get_include()],
-        define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
+        define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION"), *native],
         extra_compile_args=compile_flags,
         extra_link_args=link_flags,
         libraries=["dl", "m"] if os.name == "posix" else [],

@@ -22,9 +22,11 @@
 #include "simd/base.h"
 #include EACH
 #endif
-#ifdef CK_X86
+#if defined(CK_X86) && !defined(CK_WITHOUT_AVX2)
 #include "simd/avx2.h"
 #include EACH
+#endif
+#if defined(CK_X86) && !defined(CK_WITHOUT_AVX512)
 #include "simd/avx512.h"
 #include EACH
 #endif

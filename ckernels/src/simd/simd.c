@@ -10,6 +10,16 @@
 #ifdef CK_X86
 #include <cpuid.h>
 
+#ifdef CK_WITHOUT_AVX2
+enum { HAS_AVX2 = 0 };
+#else
+enum { HAS_AVX2 = CK_MAX_SIMD >= CK_AVX2 };
+#endif
+#ifdef CK_WITHOUT_AVX512
+enum { HAS_AVX512 = 0 };
+#else
+enum { HAS_AVX512 = CK_MAX_SIMD >= CK_AVX512 };
+#endif
 enum { SET = 3, AMD = 4, BF16 = 8, KNOWN = 16 };         /* SET: the bits of CK_BASE .. CK_AVX512 */
 enum { YMM = 0x06, ZMM = 0xe6 };                         /* registers that the system keeps */
 
@@ -20,9 +30,9 @@ static int set_of_cpu(unsigned features)                 /* of leaf 1, ecx */
     if (!(features & bit_OSXSAVE) || !__get_cpuid_count(7, 0, &a, &b, &c, &d))
         return CK_BASE;
     __asm__ volatile("xgetbv" : "=a"(kept), "=d"(upper) : "c"(0));
-    if (CK_MAX_SIMD >= CK_AVX512 && (kept & ZMM) == ZMM && (b & avx512) == avx512)
+    if (HAS_AVX512 && (kept & ZMM) == ZMM && (b & avx512) == avx512)
         return CK_AVX512;
-    if (CK_MAX_SIMD >= CK_AVX2 && (kept & YMM) == YMM && b & bit_AVX2 && features & bit_FMA)
+    if (HAS_AVX2 && (kept & YMM) == YMM && b & bit_AVX2 && features & bit_FMA)
         return CK_AVX2;
     return CK_BASE;
 }

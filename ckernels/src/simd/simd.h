@@ -8,8 +8,18 @@
 
 #define CK_TYPES(set) {&kernel_##set##_f32, &kernel_##set##_f64}
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define CK_X86 1
-#define CK_SETS CK_TYPES(base), CK_TYPES(avx2), CK_TYPES(avx512)   /* in the order of ck_simd */
+#define CK_X86 1                       /* a runtime for the CPUs that built it leaves out a set */
+#ifdef CK_WITHOUT_AVX2
+#define CK_TYPES_AVX2 {0}
+#else
+#define CK_TYPES_AVX2 CK_TYPES(avx2)
+#endif
+#ifdef CK_WITHOUT_AVX512
+#define CK_TYPES_AVX512 {0}
+#else
+#define CK_TYPES_AVX512 CK_TYPES(avx512)
+#endif
+#define CK_SETS CK_TYPES(base), CK_TYPES_AVX2, CK_TYPES_AVX512     /* in the order of ck_simd */
 #elif defined(__aarch64__)
 #define CK_SETS CK_TYPES(neon)
 #else

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from build_tools import extension
 from ckernels.export import portable
 from src.native import SOURCES
 
@@ -32,14 +33,17 @@ def compiler():
 EMULATOR = [] if ARM else [shutil.which("qemu-aarch64")]
 
 
-def program(folder, command):
+def program(folder, command, macros=()):
     """Path of naive.c with the kernels, compiled by `command` without a library of this system."""
     for name in ("serial", "no_blas"):
         (folder / f"{name}.c").write_text(portable.support(name))
-    files = [SOURCES / "simd" / "simd.c", *(SOURCES / "image").glob("*.c")]
+    files = [SOURCES / "simd" / "simd.c", SOURCES / "system" / "pages.c"]
+    for room in ("image", "order", "attention"):
+        files += (SOURCES / room).glob("*.c")
     files += [SOURCES / "gemm" / "gemm.c", SOURCES / "gemm" / "builtin.c"]
     files += [*folder.glob("*.c"), Path(__file__).with_name("naive.c")]
     flags = ["-O3", "-std=gnu11", "-fno-math-errno", "-Wall", "-Wextra", "-Werror", "-static"]
+    flags += [f"-D{macro}" for macro in macros]
     made = folder / "naive"
     subprocess.run([*command, *flags, "-I", SOURCES, *files, "-o", made, "-lm"], check=True)
     return made
@@ -73,16 +77,61 @@ def test_every_compiler_finds_the_instructions_of_this_cpu(name, tmp_path):
     command = COMPILERS[name]
     if not command or not shutil.which(command[0]):
         pytest.skip(f"{name} is not installed")
-    (tmp_path / "asked.c").write_text(ASKED)
-    files = [tmp_path / "asked.c", SOURCES / "simd" / "simd.c"]
-    made = tmp_path / "asked"
-    subprocess.run([*command, "-std=gnu11", "-I", SOURCES, *files, "-o", made], check=True)
-    found = subprocess.run([made], capture_output=True, text=True, check=True).stdout.split()
+    text, sets, words = this_cpu()
+    wanted = [max(sets), int("AuthenticAMD" in text), int("avx512_bf16" in words)]
+    assert asked(tmp_path, command) == wanted
+
+
+def this_cpu():
+    """(/proc/cpuinfo, its sets as ck_simd numbers them, its words for what it can do)."""
     text = Path("/proc/cpuinfo").read_text()
     words = set(re.search(r"^flags\s*: (.*)$", text, re.M)[1].split())
-    simd = 2 if words >= AVX512 else 1 if words >= AVX2 else 0
-    wanted = [simd, int("AuthenticAMD" in text), int("avx512_bf16" in words)]
-    assert [int(n) for n in found] == wanted
+    sets = {0} | ({1} if words >= AVX2 else set()) | ({2} if words >= AVX512 else set())
+    return text, sets, words
+
+
+def asked(folder, command):
+    """What simd.c, compiled by `command`, says of this CPU."""
+    (folder / "asked.c").write_text(ASKED)
+    files = [folder / "asked.c", SOURCES / "simd" / "simd.c"]
+    made = folder / "asked"
+    subprocess.run([*command, "-std=gnu11", "-I", SOURCES, *files, "-o", made], check=True)
+    found = subprocess.run([made], capture_output=True, text=True, check=True).stdout.split()
+    return [int(number) for number in found]
+
+
+@pytest.mark.skipif(not X86 or not sys.platform.startswith("linux"), reason="reads /proc/cpuinfo")
+@pytest.mark.parametrize("left_out", [{1}, {2}, {1, 2}])
+def test_a_set_that_was_left_out_is_not_chosen(left_out, tmp_path):
+    macros = {1: "-DCK_WITHOUT_AVX2", 2: "-DCK_WITHOUT_AVX512"}
+    command = [shutil.which("gcc") or "cc", *(macros[simd] for simd in left_out)]
+    assert asked(tmp_path, command)[0] == max(this_cpu()[1] - left_out)
+
+
+DEFINED = {  # by a compiler for a CPU: the sets that such a runtime has
+    "#define __x86_64__ 1\n#define __AVX2__ 1\n#define __AVX512BW__ 1\n": {"AVX512"},
+    "#define __x86_64__ 1\n#define __AVX2__ 1\n": {"AVX2"},
+    "#define __x86_64__ 1\n": set(),
+    "#define __aarch64__ 1\n": {"AVX2", "AVX512"},
+    "": {"AVX2", "AVX512"},
+}
+
+
+@pytest.mark.parametrize("defined", DEFINED)
+def test_sets_of_a_runtime_for_one_cpu(defined):
+    left_out = {name for name, _ in extension.left_out(defined)}
+    assert {f"CK_WITHOUT_{name}" for name in ("AVX2", "AVX512")} - left_out == {
+        f"CK_WITHOUT_{name}" for name in DEFINED[defined]
+    }
+
+
+@pytest.mark.slow  # half a minute: a compiler
+@pytest.mark.skipif(not X86 or not shutil.which("gcc"), reason="needs gcc for x86-64")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc/cpuinfo")
+def test_kernels_of_a_runtime_for_this_cpu(tmp_path):
+    macros = [name for name, _ in extension.native_macros()]
+    chosen = ["", " (avx2)", " (avx512)"][max(this_cpu()[1])]
+    check([program(tmp_path, ["gcc"], macros)], chosen)
 
 
 @pytest.mark.slow  # 15 s: a compiler and an emulator
