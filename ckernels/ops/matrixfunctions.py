@@ -40,9 +40,10 @@ __all__ = ["expm", "slogdet", "eig", "eigvalsh", "kron", "matrix_power",
 
 # --- exponential ------------------------------------------------------------------------------
 
-_PADE = (64764752532480000., 32382376266240000., 7771770303897600., 1187353796428800.,
+PADE = (64764752532480000., 32382376266240000., 7771770303897600., 1187353796428800.,
          129060195264000., 10559470521600., 670442572800., 33522128640., 1323241920., 40840800.,
          960960., 16380., 182., 1.)  # fmt: skip
+PADE_REACH = 5.371920351148152  # the norm up to which the approximant has all digits
 
 
 def _np_expm(x):
@@ -50,10 +51,10 @@ def _np_expm(x):
     a = x.astype("float64", copy=False)
     norm = np.abs(a).sum(-2).max(-1, initial=0.0)[..., None, None]
     with np.errstate(all="ignore"):
-        halvings = np.maximum(np.ceil(np.log2(norm / 5.371920351148152)), 0)
+        halvings = np.maximum(np.ceil(np.log2(norm / PADE_REACH)), 0)
         halvings = np.where(np.isfinite(halvings), halvings, 0)
     a = a * 2.0**-halvings
-    b, one = _PADE, np.eye(a.shape[-1])
+    b, one = PADE, np.eye(a.shape[-1])
     a2 = a @ a
     a4 = a2 @ a2
     a6 = a2 @ a4

@@ -39,6 +39,12 @@ CASES = {
     "svd_full": (lambda a: L.svd(a), [tall()], "values"),
     "svdvals": (lambda a: L.svd(a, compute_uv=False), [tall()]),
     "nuclear": (lambda a: L.norm(a, "nuc"), [tall()]),
+    "expm": (lambda a: L.expm(a / 2), [square()]),
+    "qr": (L.qr, [square()], "values"),
+    "qr wide": (L.qr, [tall().T], "values"),
+    "qr tall": (L.qr, [tall()], "values"),
+    "qr economic": (lambda a: L.qr(a, mode="economic"), [tall()], "values"),
+    "qr r": (lambda a: L.qr(a, mode="r"), [tall()], "values"),
     "eigvalsh": (L.eigvalsh, [positive()]),
     "eigvalsh upper": (lambda a: L.eigvalsh(a, lower=False), [square()]),
     "lu": (L.lu, [square()]),
@@ -101,6 +107,17 @@ def test_values_and_gradients(name, batch):
         floats = [o for o in outs if o.type.dtype == "float64"]
         cost = sum((pt.sin(o) * 0.5 + o**2).sum() for o in floats)
         checked(places, pytensor.grad(cost, places), given, 1e-9)
+
+
+@pytest.mark.parametrize("mode", ["full", "economic", "r"])
+@pytest.mark.parametrize("shape", [(5, 5), (7, 3), (3, 7)])
+def test_gradients_of_qr_of_known_sizes(mode, shape):
+    if mode == "full" and shape[0] > shape[1]:
+        pytest.skip("PyTensor has none")
+    a = pt.tensor(shape=shape)
+    found = L.qr(a, mode=mode)
+    cost = sum((pt.sin(o) * o).sum() for o in (found if isinstance(found, list) else [found]))
+    checked([a], [cost, pytensor.grad(cost, a)], [RNG.normal(size=shape)], 1e-9)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -423,6 +423,8 @@ register_rules(
         "solve_triangular": later("triangles", "solve_triangular"),
         "solve": later("triangles", "solve"),
         "inverse": later("triangles", "inverse"),
+        "expm": later("triangles", "expm"),
+        **dict.fromkeys(("qr", "qr_full"), later("triangles", "qr")),
         "ctc": later("ctc", "ctc"),
         "ctc_collapse": later("ctc", "collapse"),
         "ctc_beam": later("ctc", "beam"),

@@ -1,22 +1,23 @@
-"""Launches on small matrices: Cholesky and LU factors, substitution, whole systems of equations.
-A unit is one matrix.
+"""Launches on small matrices: Cholesky, LU and QR factors, substitution, whole systems of
+equations, exponentials. A unit is one matrix.
 
 Small matrices are what counts: calling LAPACK through NumPy takes 5 to 20 us before the first
 number. Rows of four and strips of two vectors stay in registers, a single column is a vector;
 larger matrices than MOST are left to the oracles, whose blocked LAPACK is faster there.
 """
 
-from ...base import dtypes
 from ...base.machine import NS_SOLVED, NS_SYSTEM
 from ...codegen.layout import contiguous_strides
 from ...codegen.lower import Launch
 from ...codegen.raw import Dims, RawKernel, block, moved, unravel
 from ...graph.shapes import product
+from ...graph.sizes import greatest, smallest
+from ...ops.matrixfunctions import PADE, PADE_REACH
 from ...schedule.cost import work
 from .movement import spread
 
 MOST = 512  # rows
-MOST_FACTORS = 128  # rows of LU factors
+MOST_FACTORS = 128  # rows and columns of LU and QR factors
 MOST_WHOLE = 32  # rows of a system that is solved in one go, without blocks
 TYPES = {"float32": ("float", "f", "4"), "float64": ("double", "", "8")}
 RAISE = "return CK_EVALUE;"  # the oracle says which error it is
@@ -44,14 +45,47 @@ def lu(plan, node):
     return factors(plan, node, "lu", fields, NS_SOLVED)
 
 
+def expm(plan, node):
+    """The same approximant as the oracle's, in double precision."""
+    if node.shape[-1] > MOST_WHOLE:
+        return False
+    squares = ("x2", "x", "x"), ("x4", "x2", "x2"), ("x6", "x2", "x4")
+    fields = {
+        "note": "exponentials of matrices: one of them per unit of the range",
+        "pade": ", ".join(repr(x) for x in PADE),
+        "reach": repr(PADE_REACH),
+        "most": str(MOST_WHOLE),
+        "squares": block([line for each in squares for line in product_of(*each)], 2),
+        "high": block(product_of("w", "x6", "u"), 3),
+        "odd": block(product_of("v", "x", "w"), 4),
+        "again": block(product_of("u", "v", "v"), 3),
+    }
+    return factors(plan, node, "expm", fields, 12 * NS_SOLVED)
+
+
+def product_of(to, left, right):
+    """C for the product of two matrices of n rows without gaps."""
+    return [
+        "for (int64_t r = 0; r < n; r++) {",
+        f"    double *const to = {to} + r * n;",
+        "    for (int64_t c = 0; c < n; c++) to[c] = 0;",
+        "    for (int64_t k = 0; k < n; k++) {",
+        f"        const double f = {left}[r * n + k];",
+        "        #pragma GCC ivdep",
+        f"        for (int64_t c = 0; c < n; c++) to[c] += f * {right}[k * n + c];",
+        "    }",
+        "}",
+    ]
+
+
 def factors(plan, node, form, fields, cost):
     """A launch on each matrix of the operand by the template `form`."""
     (x,) = node.inputs
     n = x.shape[-1]
     if x.dtype not in TYPES or n > MOST:
         return False
-    layout, target, made = plan.layout(x), *result(plan, node)
-    if not product(target.shape):
+    layout, (out,) = plan.layout(x), results(plan, node)
+    if not product(out[0].shape):
         return True
     dims = Dims()
     for number in (n, *layout.strides[-2:]):
@@ -69,7 +103,36 @@ def factors(plan, node, form, fields, cost):
         fields.update(suffix=suffix, align=align)
     took = work(cost, product(x.shape), n) + work(NS_SYSTEM, product(x.shape[:-1]))
     units = product(x.shape[:-2])
-    add(plan, node, form, fields, dims, [layout], made, took, target, units)
+    add(plan, node, form, fields, dims, [layout], [out], took, units)
+    return True
+
+
+def qr(plan, node):
+    """Reflections as LAPACK's geqrf chooses them, beside a copy of the matrix."""
+    (x,) = node.inputs
+    m, n = x.shape[-2:]
+    if x.dtype not in TYPES or m > MOST_FACTORS or n > MOST_FACTORS or not product(x.shape):
+        return False
+    layout, outs = plan.layout(x), results(plan, node)
+    wide, high = outs[0][0].shape[-1], outs[1][0].shape[-2]
+    each = m * n + smallest(m, n) + greatest(n, wide)
+    room = plan.temp((*x.shape[:-2], each), x.dtype)
+    dims = Dims()
+    for number in (m, n, wide, high, *layout.strides[-2:], each):
+        dims.put(number)
+    lines, rows = unravel("row", x.shape[:-2], dims)
+    kind, suffix, _ = TYPES[x.dtype]
+    fields = {
+        "note": "QR factors: one matrix per unit of the range",
+        "type": kind,
+        "suffix": suffix,
+        "a_row": moved(rows, layout.strides[:-2], dims),
+        "sizes": block(dims.lines, 1),
+        "unravel": block(lines, 2),
+    }
+    took = work(3 * NS_SOLVED, product(x.shape), n) + work(NS_SYSTEM, product(x.shape[:-1]))
+    units = product(x.shape[:-2])
+    add(plan, node, "qr", fields, dims, [layout], [*outs, (room, room)], took, units)
     return True
 
 
@@ -81,7 +144,7 @@ def solve_triangular(plan, node):
         return False
     if attrs["vector"] and b.ndim != 1:
         return False
-    target, made = result(plan, node)
+    ((target, made),) = results(plan, node)
     if not product(target.shape):
         return True
     width = 1 if attrs["vector"] else 2  # axes of a right side
@@ -121,7 +184,7 @@ def solve_triangular(plan, node):
         fields.update(one_by_one(kind, lower, attrs["unit"], across == 1, down == 1))
     took = work(NS_SOLVED, product(target.shape), n) + work(NS_SYSTEM, product(batch + (n,)))
     units = product(batch)
-    add(plan, node, form, fields, dims, [over, right], made, took, target, units)
+    add(plan, node, form, fields, dims, [over, right], [(target, made)], took, units)
     return True
 
 
@@ -144,7 +207,7 @@ def whole(plan, node, a, b, width):
     n = a.shape[-1]
     if a.dtype not in TYPES or n > MOST_WHOLE:
         return False
-    target, made = result(plan, node)
+    ((target, made),) = results(plan, node)
     if not product(target.shape):
         return True
     batch = target.shape[:-width]
@@ -183,7 +246,7 @@ def whole(plan, node, a, b, width):
     }
     took = work(NS_SOLVED, product(target.shape) + product(a.shape), n)
     took += work(NS_SYSTEM, product(batch + (n,)))
-    add(plan, node, "system", fields, dims, ins, made, took, target, product(batch))
+    add(plan, node, "system", fields, dims, ins, [(target, made)], took, product(batch))
     return True
 
 
@@ -221,34 +284,38 @@ def one_by_one(kind, lower, unit, rows, columns):
     }
 
 
-def result(plan, node):
-    """(the target of `node`, where the kernel writes: there, or a contiguous place beside it)."""
-    target = plan.place(node)
-    if target.strides == contiguous_strides(target.shape):
-        return target, target
-    return target, plan.temp(target.shape, target.dtype)
+def results(plan, node):
+    """For each result of `node` (where it belongs, where the kernel writes: there, or in a place
+    without gaps beside it)."""
+    return [
+        (target, target)
+        if target.strides == contiguous_strides(target.shape)
+        else (target, plan.temp(target.shape, target.dtype))
+        for target in plan.places(node)
+    ]
 
 
-def add(plan, node, form, fields, dims, ins, made, took, target, units):
-    """The launch, and a copy where its result belongs elsewhere."""
-    size = dtypes.ITEMSIZE[made.dtype]
+def add(plan, node, form, fields, dims, ins, outs, took, units):
+    """The launch, and copies where its results belong elsewhere."""
+    made = [one for _, one in outs]
     kernel = RawKernel(
         form,
         tuple(fields.items()),
-        tuple(("in", lay.dtype) for lay in ins) + (("out", made.dtype),),
+        tuple(("in", lay.dtype) for lay in ins) + tuple(("out", lay.dtype) for lay in made),
     )
     plan.launch(
         Launch(
             kernel,
-            [(lay.buffer, lay.offset * size) for lay in (*ins, made)],
+            [lay.pointer for lay in (*ins, *made)],
             dims.values,
             units,
             1,
             took,
             [lay.buffer for lay in ins],
-            [made.buffer],
+            [lay.buffer for lay in made],
         ),
         [node],
     )
-    if made is not target:
-        plan.copy(made, target)
+    for target, one in outs:
+        if one is not target:
+            plan.copy(one, target)

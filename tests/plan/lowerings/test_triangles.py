@@ -256,3 +256,71 @@ def test_a_singular_system_is_an_error_and_nan_is_none(a):
     assert np.isnan(inverse(np.full((2, 2), np.nan))).all()
     exchanged = inverse(np.array([[0, 2], [4, 0]]))
     np.testing.assert_array_equal(exchanged, [[0, 0.25], [0.5, 0]])
+
+
+@pytest.mark.parametrize("dtype, rtol", [("float64", 1e-12), ("float32", 2e-6)])
+def test_exponentials(dtype, rtol):
+    """Of matrices as they are and transposed; of small norm, of large norm, of 0."""
+    x = place(None, None, None, dtype=dtype)
+    f = K.function([x], [K.expm(x), K.expm(Tensor(ops.swapaxes(x.node, 1, 2)))])
+    for n in (1, 2, 5, 13, MOST_WHOLE):
+        a = RNG.normal(size=(4, n, n)).astype(dtype) / n
+        a[1] *= 30
+        a[2] = 0
+        a[3] *= 1e-6
+        plain, turned = f(a)
+        assert plain.dtype == dtype
+        wide = a.astype("float64")
+        for got, want in ((plain, scipy.linalg.expm(wide)), (turned[:, ::-1], None)):
+            if want is None:
+                want = scipy.linalg.expm(wide.swapaxes(1, 2))[:, ::-1]
+            for one, other in zip(got, want):
+                np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol * np.abs(other).max())
+    assert native(f)
+    np.testing.assert_array_equal(plain[2], np.eye(MOST_WHOLE))
+    spin = np.array([[[0.0, -1], [1, 0]]]) * 40
+    want = np.array([[np.cos(40), -np.sin(40)], [np.sin(40), np.cos(40)]])
+    np.testing.assert_allclose(f(spin.astype(dtype))[0][0], want, atol=max(rtol, 1e-11) * 10)
+    large = RNG.normal(size=(1, MOST_WHOLE + 1, MOST_WHOLE + 1)).astype(dtype) / 9
+    np.testing.assert_allclose(f(large)[0], scipy.linalg.expm(large.astype("f8")), rtol=1e-4)
+    assert f(np.zeros((2, 0, 0), dtype))[0].shape == (2, 0, 0)
+    for wrong in (np.nan, np.inf):
+        a = np.full((1, 3, 3), wrong, dtype)
+        assert np.isnan(f(a)[0]).any()
+
+
+@pytest.mark.parametrize("dtype, rtol", [("float64", 1e-12), ("float32", 2e-5)])
+def test_orthogonal_factors(dtype, rtol):
+    """As LAPACK's with their signs, of all forms, of batches and of matrices transposed."""
+    x = place(None, None, None, dtype=dtype)
+    turned = Tensor(ops.swapaxes(x.node, 1, 2))
+    outs = [*K.qr(x), *K.qr(x, "complete"), K.qr(turned)[1], K.qr(turned, "r")]
+    f = K.function([x], outs)
+    for m, n in ((1, 1), (3, 3), (7, 3), (3, 7), (1, 5), (5, 1), (24, 24), (40, 11)):
+        a = RNG.normal(size=(2, m, n)).astype(dtype)
+        a[1, :, 0] = 0  # a reflection that is none
+        want = [*np.linalg.qr(a), *np.linalg.qr(a, "complete")]
+        want += [np.linalg.qr(a.swapaxes(1, 2))[1]] * 2
+        for got, one in zip(f(a), want, strict=True):
+            assert got.shape == one.shape and got.dtype == dtype
+        q, r, whole, high, upper, _ = got = f(a)
+        for left, right in ((q, r), (whole, high)):
+            np.testing.assert_allclose(left @ right, a, atol=10 * rtol)
+            unit = np.eye(left.shape[-1])
+            np.testing.assert_allclose(left.swapaxes(1, 2) @ left - unit, 0, atol=10 * rtol)
+            assert not np.tril(right, -1).any()
+        for k in (0, 1, 2, 3):
+            np.testing.assert_allclose(got[k][0], want[k][0], rtol=rtol * 100, atol=rtol * 100)
+        np.testing.assert_allclose(upper[0], want[4][0], rtol=rtol * 100, atol=rtol * 100)
+        assert native(f)
+    assert np.isnan(f(np.full((1, 3, 3), np.nan, dtype))[0]).all()
+    tiny = np.array([[[3.0, 1], [4, 2]]], dtype) * np.finfo(dtype).tiny
+    np.testing.assert_allclose(f(tiny)[1][0, 0, 0], -5 * np.finfo(dtype).tiny, rtol=1e-6)
+    huge = np.array([[[3.0, 1], [4, 2]]], dtype) * (np.finfo(dtype).max / 16)
+    np.testing.assert_allclose(f(huge)[1][0, 0, 0], -5 * (np.finfo(dtype).max / 16), rtol=1e-6)
+    for shape in ((2, 0, 3), (2, 3, 0), (0, 3, 2)):
+        a = np.zeros(shape, dtype)
+        for got, one in zip(f(a)[:4], (*np.linalg.qr(a), *np.linalg.qr(a, "complete"))):
+            np.testing.assert_array_equal(got, one)
+    large = RNG.normal(size=(1, MOST_FACTORS + 1, 2)).astype(dtype)
+    np.testing.assert_array_equal(f(large)[1], np.linalg.qr(large)[1])

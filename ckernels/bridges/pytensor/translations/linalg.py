@@ -12,7 +12,6 @@ from ....autodiff.batch import NoBatchRule, batched
 from ....autodiff.spectra import from_eigenvalues
 from ....graph.node import make
 from ....ops.decompose import eye_like
-from ....ops.shape import size_of
 from ..checks import agreed
 from ..registry import TRANSLATIONS, Untranslated, find, is_a, translates
 
@@ -33,6 +32,8 @@ BATCHED = {
     "SVD",
     "MatrixPinv",
     "Eigvalsh",
+    "Expm",
+    "QR",
 }
 
 
@@ -102,14 +103,38 @@ def inverse(context, op, node, inputs):
     return ops.inverse(_real(node, inputs[0]))
 
 
+def _pivots(x):
+    """(the sign of the determinant, the sizes of the pivots) of each matrix."""
+    made = make("lu", (x,), {"plain": True})
+    pivots = ops.diagonal(_rows(made, 0, -2), 0, -2, -1)
+    swaps = ops.squeeze(_rows(made, -2, -1), -2)
+    stays = ops.eq(ops.add(swaps, 1), ops.cumsum(ops.ones_like(swaps), -1))
+    return ops.prod(ops.mul(ops.sign(pivots), ops.where(stays, 1, -1)), -1), ops.abs(pivots)
+
+
 @translates("Det")
 def det(context, op, node, inputs):
-    return ops.det(_real(node, inputs[0]))
+    sign, sizes = _pivots(_real(node, inputs[0]))
+    return ops.where(ops.eq(sign, 0), 0, ops.mul(sign, ops.prod(sizes, -1)))
 
 
 @translates("SLogDet")
 def slogdet(context, op, node, inputs):
-    return list(ops.slogdet(_real(node, inputs[0])))
+    sign, sizes = _pivots(_real(node, inputs[0]))
+    return [sign, ops.sum(ops.log(sizes), -1)]
+
+
+@translates("Expm")
+def expm(context, op, node, inputs):
+    return ops.expm(_real(node, inputs[0]))
+
+
+@translates("QR")
+def qr(context, op, node, inputs):
+    if op.pivoting or op.mode == "raw":
+        raise Untranslated("QR factors as LAPACK leaves them")
+    q, r = ops.qr(_real(node, inputs[0]), "reduced" if op.mode == "economic" else "complete")
+    return r if op.mode == "r" else [q, r]
 
 
 @translates("MatrixPinv")
@@ -186,8 +211,8 @@ def lu(context, op, node, inputs):
     back = ops.expand(back, (back.ndim,))
     if op.permute_l:
         return [ops.take_along_axis(lower, back, -2), upper]
-    columns = ops.arange(0, size_of(x, x.ndim - 1), 1, "int64")
-    return [ops.cast(ops.eq(back, columns), x.dtype), lower, upper]
+    columns = ops.cumsum(ops.ones_like(back), -2)
+    return [ops.cast(ops.eq(ops.add(back, 1), _turned(columns)), x.dtype), lower, upper]
 
 
 @translates("Eigh")
