@@ -15,10 +15,11 @@ from ..base import dtypes
 from ..base.errors import NotSupported
 from ..base.native import runtime
 from ..graph.node import constant
-from ..graph.walk import toposort
+from ..graph.walk import rebuild, toposort
 from ..numpy.value import ArrayValue
 from ..ops.ragged import unmasked
 from ..runtime.function import make_function
+from ..runtime.staged import StagedFunction
 from . import namespace
 from .maybe import MaybeNumber
 from .number import PythonNumber
@@ -173,7 +174,7 @@ class Branches:
             return self.jitted.left(path)
         if path is not None:
             return path.end()
-        if ask is None or type(ask[0]) is not runtime.Function:
+        if ask is None or not gives_arrays(ask[0]):
             return None
         ways = [self.node((*answers, way)) for way in (False, True)]
         return (ask[0], tuple(ask[1]), *ways) if ways != [None, None] else None
@@ -216,6 +217,12 @@ class RefusedPath:
                     sizes, Branches(tree.jitted, tree.described, leaves, True)
                 )
         return found.branch(leaves)
+
+
+def gives_arrays(function):
+    """Whether a compiled function gives a list of arrays for arrays: pieces with NumPy between them
+    do as well."""
+    return type(function) is runtime.Function or isinstance(function, StagedFunction)
 
 
 def value_of(ask, leaves):
@@ -315,6 +322,21 @@ def holds(trace):
     return whole
 
 
+def and_checks(whole, values):
+    """What has to be true for a trace, with the conditions of all checks in what it computes."""
+    roots = [x.read() if isinstance(x, ArrayValue) else x.node for x in values
+             if isinstance(x, (ArrayValue, PythonNumber))]  # fmt: skip
+    for node in toposort(roots):
+        for condition in node.inputs[1:] if node.op.name == "check" else ():
+            condition = ops.all(condition) if condition.ndim else condition
+            whole = condition if whole is None else ops.logical_and(whole, condition)
+    return whole
+
+
+def unchecked(node):
+    return node.inputs[0] if node.op.name == "check" else node
+
+
 def plain_function(tree, leaves):
     """A compiled function of all leaves, with the arrays and numbers that the jitted one returns as
     its outputs: NaN where Python would raise, as for a number divided by 0. NotSupported where it
@@ -358,12 +380,13 @@ class Traced:
 
     def __init__(self, tree, trace, values, found):
         self.nodes, self.places = [], {}
-        whole = holds(trace)
+        outs = []
+        self.described = flatten(found, is_traced, outs)
+        leave = tree.jitted.may_leave()  # where NumPy says what is wrong, no check has to
+        whole = and_checks(holds(trace), [*outs, *values]) if leave else holds(trace)
         self.guarded = whole is not None
         if self.guarded:
             self.nodes.append(whole)
-        outs = []
-        self.described = flatten(found, is_traced, outs)
         self.arguments = {id(v) for v in values}
         self.given_back = [x for x in outs if isinstance(x, ArrayValue) and not x.scalar]
         self.makers = [self.maker(x, values) for x in outs]
@@ -376,7 +399,8 @@ class Traced:
         if self.mutated and any(numbers for x in outs if isinstance(x, ArrayValue)
                                 for _, numbers in self.lenses(x)):  # fmt: skip
             raise NotSupported("a result that is a view at a place that data decides")
-        if tree.jitted.may_leave() and unmasked(self.nodes) is not None:
+        self.nodes = rebuild(self.nodes, step=unchecked) if leave else self.nodes
+        if leave and unmasked(self.nodes) is not None:
             raise NotSupported(
                 "a store in a slice whose length each turn of a loop decides has no form in C"
             )
@@ -392,7 +416,7 @@ class Traced:
     def end(self):
         """The end of a path as the runtime's Dispatch takes it; None where it is Python's."""
         if len(self.makers) > MOST_RESULTS or (
-            self.compiled is not None and type(self.compiled) is not runtime.Function
+            self.compiled is not None and not gives_arrays(self.compiled)
         ):
             return None
         owners, taken, parts = {}, set(), []

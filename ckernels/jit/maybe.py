@@ -21,6 +21,8 @@ LOGIC = {np.bitwise_and, np.bitwise_or, np.bitwise_xor}
 OF_PYTHON = {np.true_divide: operator.truediv, np.power: operator.pow,
              np.square: lambda x: x**2, np.floor_divide: operator.floordiv,
              np.remainder: operator.mod}  # fmt: skip
+OPERATORS = {*ARITHMETIC, *LOGIC, *OF_PYTHON, np.absolute, np.positive, np.invert, np.left_shift,
+             np.right_shift, np.divmod, np.matmul}  # what Python may mean  # fmt: skip
 RANKS = {bool: 0, int: 1, float: 2}
 
 
@@ -50,7 +52,10 @@ class MaybeNumber(ArrayValue):
         kind = max(map(type_of, args), key=RANKS.get)
         known = LOGIC if kind is bool else ARITHMETIC | {np.absolute}  # True + True is 2 in Python
         if ufunc not in COMPARISONS and ufunc not in known:
-            self.owner.refuse(f"{ufunc.__name__} of what is Python's number or NumPy's")
+            if ufunc in OPERATORS:
+                self.owner.refuse(f"{ufunc.__name__} of what is Python's number or NumPy's")
+            self.same_dtypes(ufunc, args, found)
+            return found
         kind = bool if ufunc in COMPARISONS else kind
         if ufunc in ARITHMETIC and kind is not bool and found.dtype.itemsize < 8:  # as Python has
             self.owner.refuse("arithmetic of what is Python's number or a narrower one of NumPy's")

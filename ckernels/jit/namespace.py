@@ -15,8 +15,8 @@ import numpy as np
 
 from ..base.errors import NotSupported
 from ..graph.node import constant
-from ..numpy.promote import NUMPY
-from ..numpy.rows import call
+from ..numpy.promote import NUMPY, kind_of
+from ..numpy.rows import as_operand, call
 from ..numpy.value import ArrayValue, result
 from .number import OF_MATH, PythonNumber, converted, of_math, of_sizes, whole
 
@@ -170,7 +170,9 @@ class Namespace:
 
     def __getattr__(self, name):
         found = getattr(np, name)
-        return of_lists(self._trace, found) if found in OF_ARRAYS else found
+        if found in OF_ARRAYS:
+            return of_lists(self._trace, found)
+        return of_parts(self._trace, found) if found in OF_PARTS else found
 
     def __setattr__(self, name, value):
         raise NotSupported(f"np.{name} is assigned in a traced function")
@@ -236,6 +238,25 @@ def of_lists(trace, function):
     return called
 
 
+OF_PARTS = (np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack)
+
+
+def of_parts(trace, function):
+    """A function of NumPy that takes a list of arrays, of which some are lists of traced values."""
+
+    def array(part):
+        inside = type(part) in (list, tuple) and trace.inside_of(part)
+        return trace.array(part) if inside or isinstance(part, PythonNumber) else part
+
+    @functools.wraps(function)
+    def called(arrays, *args, **kwargs):
+        if type(arrays) in (list, tuple):
+            arrays = [array(a) for a in arrays]
+        return function(arrays, *args, **kwargs)
+
+    return called
+
+
 class Joined:
     """np.r_ or np.c_ as a traced function sees it: parts with traced values are concatenated."""
 
@@ -244,15 +265,29 @@ class Joined:
 
     def __getitem__(self, key):
         parts = key if isinstance(key, tuple) else (key,)
-        if not self.trace.inside_of(parts):
-            return getattr(np, self.name)[key]
-        if any(isinstance(p, (str, slice)) for p in parts):
-            raise NotSupported(f"np.{self.name} of ranges, or with words")
-        values = [self.trace.array(p) for p in parts]
-        if max(v.ndim for v in values) > 1:
-            raise NotSupported(f"np.{self.name} of what are no vectors")
-        values = [np.atleast_1d(v) for v in values]
-        return np.concatenate([v[:, None] for v in values] if self.axis else values, self.axis)
+        ends = [e for p in parts if isinstance(p, slice) for e in (p.start, p.stop, p.step)]
+        if not self.trace.inside_of([*parts, *ends]):
+            if any(isinstance(p, np.ndarray) for p in parts):
+                self.trace.foreign(parts)
+            return constants(self.trace, getattr(np, self.name)[key])
+        if any(isinstance(p, str) for p in parts):
+            raise NotSupported(f"np.{self.name} with words")
+        parts = [self.range(p) if isinstance(p, slice) else p for p in parts]
+        operands = [as_operand(self.trace.operand(p)) for p in parts]
+        dtype = self.trace.rule.common([kind_of(x) for x in operands])
+        if any(hasattr(p, "flag") and p.dtype.itemsize < 8 for p in parts):
+            raise NotSupported(f"np.{self.name} whose dtype data decide")
+        values = [np.atleast_1d(self.trace.array(p, dtype)) for p in parts]
+        if self.axis:
+            values = [v[:, None] if v.ndim == 1 else v for v in values]
+        return np.concatenate(values, self.axis)
+
+    def range(self, ends):
+        """The numbers of a slice."""
+        start, step = 0 if ends.start is None else ends.start, ends.step
+        if isinstance(step, complex):
+            return creating(self.trace, np.linspace)(start, ends.stop, int(abs(step)))
+        return creating(self.trace, np.arange)(start, ends.stop, 1 if step is None else step)
 
 
 class ArrayClass:

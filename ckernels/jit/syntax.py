@@ -296,6 +296,8 @@ class FunctionSource:
             return self.while_(s)
         if isinstance(s, ast.If) and not (jumps([s]) or strange([s])):
             return self.if_(s)
+        if isinstance(s, ast.FunctionDef) and not strange(s.body):
+            self.changed |= FunctionSource(s).change()
         if isinstance(s, SCOPES):
             return [s]
         for field in ("body", "orelse", "finalbody"):

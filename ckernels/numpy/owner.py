@@ -116,8 +116,8 @@ class Owner:
         parts = key if isinstance(key, tuple) else (key,)
         found, basic = [], True
         for k in parts:
-            if isinstance(k, (ArrayValue, np.ndarray, list)):
-                node = self.array(k).read()
+            if isinstance(k, (ArrayValue, np.ndarray, list, range)):
+                node = constant(np.array(k)) if isinstance(k, range) else self.array(k).read()
                 if node.dtype == "bool" and node.ndim == 0:
                     self.refuse("an index that is a single truth value")
                 basic = basic and node.ndim == 0  # one place is a view, as an int is
@@ -183,8 +183,9 @@ class Owner:
             if axes:
                 return self.reduced(function, masked, axes, kwargs.get("ddof"))
         out = kwargs.pop("out", None)
-        args = [self.argument(a) for a in args]
-        kwargs = {k: self.argument(v) for k, v in kwargs.items()}
+        lists = function in OF_LISTS
+        args = [self.argument(a, lists) for a in args]
+        kwargs = {k: self.argument(v, lists) for k, v in kwargs.items()}
         found = result(self, row.build(self.rule, *args, **kwargs), not row.array)
         if out is None:
             return found
@@ -220,15 +221,28 @@ class Owner:
         sizes = sizes if isinstance(sizes, (tuple, list)) else (sizes,)
         return [self.extent(s) for s in sizes]
 
-    def argument(self, x):
-        """An argument of a function of NumPy's as its row takes it."""
+    def argument(self, x, lists=True):
+        """An argument of a function of NumPy's as its row takes it. lists: lists and tuples of
+        arrays are no arrays."""
         if isinstance(x, self.numbers) and x.kind is int:
             return x.pin()  # a size, an axis, a count
         if isinstance(x, (ArrayValue, *self.numbers)):
             return self.operand(x)
         if type(x) in (tuple, list) and self.inside_of(x):
+            if not lists and not self.of_ints(x):
+                return self.array(x).read()
             return type(x)(self.argument(i) for i in x)
         return x
+
+    def of_ints(self, x):
+        """Whether a list or tuple holds Python's ints alone: sizes, or axes."""
+
+        def is_int(i):
+            if isinstance(i, (list, tuple)):
+                return self.of_ints(i)
+            return i is None or (i.kind if isinstance(i, self.numbers) else type(i)) is int
+
+        return all(map(is_int, x))
 
     def fits_into(self, item, dtype):
         """Guard that integers of `dtype` hold a number that is stored among them, where NumPy
@@ -286,6 +300,10 @@ def _axes_under(masked, options):
     return tuple(range(mask.ndim)) if type(axis) is int and axis in (0, -1 - kept) else None
 
 
+# functions that take lists of arrays, or of pairs
+OF_LISTS = {np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack, np.block,
+            np.select, np.choose, np.piecewise, np.lexsort, np.linalg.multi_dot, np.histogramdd,
+            np.pad, np.ravel_multi_index, np.histogram2d}  # fmt: skip
 MASKED = ("sum", "mean", "any", "all", "count_nonzero", "max", "min", "var", "std", "prod")
 COMPLEX = ("complex64", "complex128")
 # what an extremum begins with, where it is of at least one element

@@ -47,7 +47,7 @@ def _in_order(order, outputs, values):
         if node.op.kind == "leaf":
             values[node.uid] = _leaf(node)
             continue
-        values[node.uid] = _applied(node, [values[i.uid] for i in node.inputs])
+        values[node.uid] = applied(node, [values[i.uid] for i in node.inputs])
         for i in node.inputs:
             pending[i.uid] -= 1
             if not pending[i.uid]:
@@ -73,7 +73,7 @@ def _on_demand(outputs, values):
         elif node.op.kind == "leaf":
             values[node.uid] = _leaf(node)
         elif node.op.name != "choose":
-            values[node.uid] = _applied(node, [values[i.uid] for i in needed])
+            values[node.uid] = applied(node, [values[i.uid] for i in needed])
         elif taken is not None:
             values[node.uid] = values[needed[0].uid]
     return [values[n.uid] for n in outputs]
@@ -129,10 +129,10 @@ def _leaf(node):
 def apply_oracle(node, arrays):
     """The value of `node` (a tuple when it has several outputs) for the values of its inputs."""
     with np.errstate(all="ignore"):
-        return _applied(node, arrays)
+        return applied(node, arrays)
 
 
-def _applied(node, arrays):
+def applied(node, arrays):
     """`apply_oracle` where NumPy's warnings are off."""
     try:
         if node.op.oracle is None and node.op.lower is not None:

@@ -56,6 +56,36 @@ def test_slices_between_elements_are_numpys():
     check(ends_of_one_side, starts, R.normal(size=400))
 
 
+# ---- loops in functions inside -------------------------------------------------------------------
+
+
+def averages(x, fast, slow):
+    def smoothed(x, span):
+        """Exponential."""
+        out = np.empty_like(x)
+        if len(x) == 0:
+            return out
+        out[0] = x[0]
+        for i in range(1, len(x)):
+            out[i] = out[i - 1] + (x[i] - out[i - 1]) * 2 / (span + 1)
+        return out
+
+    def crossings(line, seen=0):
+        for k in range(1, len(line)):
+            if (line[k] > 0) != (line[k - 1] > 0):
+                seen += 1
+        return seen
+
+    line = smoothed(x, fast) - smoothed(x, slow)
+    return line, crossings(line)
+
+
+def test_loops_of_functions_inside_are_scans():
+    assert scans(averages, R.normal(size=500), 12, 26) >= 2
+    source = ck.jit(averages).source("python")
+    assert source.count("_ck_for(") == 2
+
+
 # ---- loops that are scans ------------------------------------------------------------------------
 
 

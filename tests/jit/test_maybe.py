@@ -45,6 +45,14 @@ def into_arrays(x):
     return x * total, total + np.arange(3), np.sqrt(np.abs(total * x))
 
 
+def into_functions(x):
+    most = 0.5
+    for i in range(len(x)):
+        if x[i] > 30:
+            most = x[i]
+    return np.log10(most), np.sqrt(max(most, 1.0)), np.isfinite(most), np.hypot(most, 2)
+
+
 def back_again(x):
     last = x[0]
     for i in range(len(x)):
@@ -55,7 +63,9 @@ def back_again(x):
     return last
 
 
-@pytest.mark.parametrize("function", [best, counted, divided, into_arrays, back_again])
+@pytest.mark.parametrize(
+    "function", [best, counted, divided, into_arrays, into_functions, back_again]
+)
 @pytest.mark.parametrize("x", [UP, NONE, UP.astype("int64"), UP[:40], np.zeros(50)])
 def test_either_kind(function, x):
     check(function, x, traced=None if x.dtype == "int64" else True)

@@ -197,10 +197,20 @@ def reduce(rule, function, x, axis=0, dtype=None, keepdims=False, initial=None, 
     axes = axes_of(axis, x.ndim)
     if where is not True:
         x = _kept(function, x, where, initial)
+    begins = initial is not None and initial is not np._NoValue
+    if begins and function.identity is None and 0 in x.shape:
+        return _of_nothing(x, initial, axes, result, keepdims)
     y = found.reduction(x, axes) if axes else x
-    if initial is not None and initial is not np._NoValue:
+    if begins:
         y = ufunc(rule, function, y, typed(as_operand(initial), y.dtype), dtype=dtype)
     y = ops.cast(y, result)
+    return ops.expand(y, axes) if keepdims else y
+
+
+def _of_nothing(x, initial, axes, dtype, keepdims):
+    """What a reduction that has to begin with something leaves of no elements."""
+    sizes = [d for k, d in enumerate(sized(x)) if k not in axes]
+    y = ops.broadcast_to(typed(as_operand(initial), dtype), shape_vector(sizes))
     return ops.expand(y, axes) if keepdims else y
 
 

@@ -9,6 +9,7 @@ import numbers
 import numpy as np
 
 from ... import ops
+from ...base import dtypes
 from ...base.errors import NotSupported
 from ...graph.node import Node, constant
 from ..promote import kind_of, supported
@@ -99,10 +100,13 @@ def _whole(bound):
 def linspace(rule, start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *,
              device=None, computed=None):  # fmt: skip
     """computed: the dtype to compute in; None for NumPy's."""
-    if retstep or axis != 0:
-        raise NotSupported("linspace with retstep or an axis")
+    if retstep:
+        raise NotSupported("linspace with retstep")
     start, stop = as_operand(start), as_operand(stop)
-    common = computed or rule.common([kind_of(start), kind_of(stop), np.dtype(rule.floating)])
+    kinds = [kind_of(start), kind_of(stop)]
+    common = computed or rule.common(kinds)
+    if not dtypes.is_inexact(common):
+        common = rule.common([*kinds, np.dtype(rule.floating)])
     a, b = (ops.cast(node_of(v, rule), common) for v in (start, stop))
     open_ = isinstance(num, Node)
     number = ops.arange(0, num, 1, "int64") if open_ else constant(np.arange(num))
@@ -117,6 +121,7 @@ def linspace(rule, start, stop, num=50, endpoint=True, retstep=False, dtype=None
     elif endpoint and num > 1:
         last = ops.broadcast_like(b, ops.getitem(line, -1))
         line = ops.concatenate([ops.getitem(line, slice(None, -1)), ops.expand(last, (0,))], 0)
+    line = ops.moveaxis(line, 0, axis) if axis else line
     return line if dtype is None else ops.cast(line, supported(dtype))
 
 

@@ -195,6 +195,9 @@ def _contract(s, a, t, b, kept):
     if not summed:
         return _multiplied(s, a, t, b, [*batch, *rows, *columns])
     a, b = _ordered(s, a, [*batch, *rows, *summed]), _ordered(t, b, [*batch, *summed, *columns])
+    if batch and not rows and not columns:  # products of vectors, as many as there are
+        axes = tuple(range(len(batch), a.ndim))
+        return "".join(batch), ops.cast(ops.sum(ops.mul(a, b), axes), a.dtype)
     if len(rows) == len(summed) == len(columns) == 1:
         return "".join([*batch, *rows, *columns]), ops.matmul(a, b)
     n, m = len(batch), len(batch) + len(rows)

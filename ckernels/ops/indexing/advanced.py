@@ -432,7 +432,7 @@ Op(
     "nonzero",
     "opaque",
     lambda a, x: [("int64", (None,))] * x.ndim,
-    lambda a, x: tuple(i.astype("int64") for i in np.nonzero(x)),
+    lambda a, x: tuple([i.astype("int64", copy=False) for i in np.nonzero(x)]),
     lambda node, g: (None,),
     doc="Index vectors of the elements that are not zero, one per axis.",
 )

@@ -32,7 +32,7 @@ typedef struct {                 /* how one result is made */
 } part;
 
 typedef struct node {            /* a truth value that chooses the next node, or an end */
-    PyObject *function;          /* NULL: an end that computes nothing */
+    PyObject *function;          /* compiled, or a callable; NULL: an end that computes nothing */
     PyObject *left;              /* what is called with the arguments as they are, or NULL */
     numbers used;                /* of the leaves that the function takes */
     int ends;
@@ -283,6 +283,20 @@ static PyObject *as_array(PyObject *x)
     return a;
 }
 
+/* What a function of Python's gives, as a list of arrays. */
+static PyObject *list_of_arrays(PyObject *function, PyObject *const *args, Py_ssize_t n)
+{
+    PyObject *found = PyObject_Vectorcall(function, args, n, NULL);
+    int arrays = found && PyList_CheckExact(found);
+    for (Py_ssize_t i = 0; arrays && i < PyList_GET_SIZE(found); i++)
+        arrays = PyArray_Check(PyList_GET_ITEM(found, i));
+    if (found && !arrays) {
+        PyErr_Format(PyExc_TypeError, "%R gave no list of arrays", function);
+        Py_CLEAR(found);
+    }
+    return found;
+}
+
 /* The list of arrays that the function of a node gives. */
 static PyObject *computed(const node *at, PyObject *const *leaves)
 {
@@ -293,7 +307,9 @@ static PyObject *computed(const node *at, PyObject *const *leaves)
     while (n < at->used.n && (used[n] = as_array(leaves[at->used.at[n]])))
         n++;
     if (n == at->used.n)
-        found = ck_call(at->function, used, n, NULL);
+        found = PyObject_TypeCheck(at->function, ck_function_type)
+                    ? ck_call(at->function, used, n, NULL)
+                    : list_of_arrays(at->function, used, n);
     while (n)
         Py_DECREF(used[--n]);
     return found;
@@ -781,8 +797,8 @@ static int parse_node(const trace *t, PyObject *given, node **out)
         return PyCallable_Check(function) ? 0 : wrong("calls are left to a callable");
     }
     at->function = function == Py_None ? NULL : function;
-    if (at->function && !PyObject_TypeCheck(function, ck_function_type))
-        return wrong("a compiled function is a Function");
+    if (at->function && !PyCallable_Check(function))
+        return wrong("a compiled function is a callable");
     if (parse_numbers(t, PyTuple_GET_ITEM(given, 1), &at->used, 1, 0) < 0)
         return -1;
     if (PyTuple_GET_SIZE(given) == 7)
@@ -929,8 +945,9 @@ static PyMethodDef methods[] = {
      "the values of `free`), by trees.flatten; leaves: of each its type, (type, number) or (dtype,\n"
      "shape with -1 for sizes above `small`, whether it is C-contiguous); fixed: (holder, name,\n"
      "object) that must hold; node: None for what is Python's; (callable,) that such calls are left\n"
-     "to; a truth value (function, numbers of the leaves that it takes, node if false, node if\n"
-     "true); or an end (function or None, leaves, whether the first array says if the trace holds,\n"
+     "to; a truth value (function of arrays that gives a list of them, numbers of the leaves that\n"
+     "it takes, node if false, node if true); or an end (such a function or None, leaves, whether\n"
+     "the first array says if the trace holds,\n"
      "(leaf, number of the array that is stored there, ...), leaves that are arrays, results (how,\n"
      "place, owner, copied, more), nesting)."},
     {"forget", dispatch_forget, METH_NOARGS, "forget(): all calls go to `called` again."},

@@ -125,6 +125,16 @@ def test_calls_are_left_to_a_callable():
     assert d(np.zeros(2, [("b", "i4")])) == d(np.zeros(2, [("a", "f4")])) == "called"
 
 
+def test_a_callable_may_compute_the_arrays():
+    d, one, array = Called(), nested(["leaf"]), ((FLOAT, (5,), True),)
+    d.remember(one, array, (), (), 8, end(lambda x: [x + 1]))
+    np.testing.assert_array_equal(d(np.arange(5.0)), np.arange(1.0, 6.0))
+    assert d(np.arange(4.0)) == "called"
+    for function in (lambda x: (x,), lambda x: [1.0], lambda x: [], lambda x: 1 / 0, len):
+        d.remember(one, array, (), (), 8, end(function))
+        assert d(np.arange(5.0)) == "called"
+
+
 def test_bad_traces_are_refused(kernels):
     function = add1(runtime, kernels, single=False)
     one, none, good = nested(["leaf"]), nested([]), end(function)
@@ -132,7 +142,7 @@ def test_bad_traces_are_refused(kernels):
     Called().remember(one, array, (), (), 8, good)
     for bad in (
         (one, (5,), (), (), 8, good), (one, (), (), (), 8, good), (none, array, (), (), 8, good),
-        (one, array, (), (), 8, end(len)), (one, array, (), (), 8, end(function, (1,))),
+        (one, array, (), (), 8, end(5.0)), (one, array, (), (), 8, end(function, (1,))),
         (one, array, (), (), 8, end(function, (-1,))), (one, array, (1,), (), 8, good),
         (none, (), (), (({}, "x"),), 8, end(function, ())), (one, array, (), (), 8, ()),
         (nested(["leaf"] * 40), array * 40, (), (), 8, good), (("leaf",), array, (), (), 8, good),
