@@ -132,6 +132,11 @@ def exp2_tail(r):
     return (mpf(2) ** r - 1 - r * mp.log(2)) / r**2
 
 
+def atanh_q(z):
+    s = mp.sqrt(z)
+    return (mp.atanh(s) / s - 1) / z
+
+
 def tan_q(z):
     s = mp.sqrt(z)
     return (mp.tan(s) / s - 1) / z
@@ -224,9 +229,13 @@ FITS = {
     "cos_box": Fit(cos_q, EPS, 0.6169, 2, lambda z: z * z, 24),
     # atan(t) = t + t z Q(z), asin(s) = s + s z Q(z)
     "atan_f32": Fit(atan_q, EPS, ATAN_Z, 4, lambda z: z, 24),
+    "atan_whole": Fit(atan_q, EPS, 1, 8, lambda z: z, 24),
     "atan_f64": Fit(atan_q, EPS, ATAN_Z, 11, lambda z: z, 53),
     "asin_f32": Fit(asin_q, EPS, 0.25, 4, lambda z: z, 24),
     "asin_f64": Fit(asin_q, EPS, 0.25, 12, lambda z: z, 53),
+    # atanh(s) = s + s z Q(z)
+    "atanh_f32": Fit(atanh_q, EPS, 0.0754, 3, lambda z: z, 24),
+    "atanh_f64": Fit(atanh_q, EPS, 0.0754, 8, lambda z: z, 53),
     # erf(x) = x + x Q(x^2) to 1; log(erfc(t)) = -t - t P(t); erfcx in (t - k) / (t + k)
     "erf_f32": Fit(erf_q, EPS, 0.86, 5, lambda z: 1, 24),
     "erf_tail_f32": Fit(erf_tail, 0.92, 4.0, 6,

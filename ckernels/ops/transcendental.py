@@ -88,7 +88,7 @@ atan2 = elementwise("atan2", "ck_atan2_{S}({0}, {1})", np.arctan2, _grad_atan2, 
 
 sinh = function("sinh", np.sinh, lambda x, y, g: mul(g, cosh(x)), 10, takes="fc")
 cosh = function("cosh", np.cosh, lambda x, y, g: mul(g, sinh(x)), 10, takes="fc")
-tanh = function("tanh", np.tanh, lambda x, y, g: mul(g, sub(1, square(y))), takes="fc")
+tanh = function("tanh", np.tanh, lambda x, y, g: mul(g, sub(1, square(y))), ulp=3, takes="fc")
 asinh = function("asinh", np.arcsinh, lambda x, y, g: mul(g, rsqrt(add(square(x), 1))), 14)
 acosh = function("acosh", np.arccosh,
                  lambda x, y, g: true_div(g, mul(sqrt(sub(x, 1)), sqrt(add(x, 1)))), 14)

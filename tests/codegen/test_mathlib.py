@@ -411,6 +411,21 @@ def bits_of(s):
 
 
 @pytest.mark.parametrize("s", FLOAT)
+def test_atanh_next_to_its_poles(each, s):
+    x = 1 - np.ldexp(1.0, -np.arange(1, np.finfo(DTYPE[s]).nmant + 2)) * np.array([[1], [1.5]])
+    x = np.concatenate([x.ravel(), -x.ravel()]).astype(DTYPE[s])
+    x = x[np.abs(x) < 1]
+    got = each(f"atanh_{s}", DTYPE[s], x)
+    with mpmath.workprec(160):
+        errors = [exact_error_of(s, b, mpmath.atanh(mpmath.mpf(float(a)))) for a, b in zip(x, got)]
+    assert max(errors) <= mathlib.ULP["atanh"][s] + each.slack
+
+
+def exact_error_of(s, got, exact):
+    return float(abs(mpmath.mpf(float(got)) - exact) / np.spacing(DTYPE_OF(s)(abs(float(exact)))))
+
+
+@pytest.mark.parametrize("s", FLOAT)
 def test_powers_that_are_exact(each, s):
     """Powers of two and their logarithms, and those of integers."""
     info = np.finfo(DTYPE[s])
