@@ -329,6 +329,22 @@ def test_huge_angles(lib, name):
     assert max(errors[1:]) <= mathlib.ULP[name]["f64"]
 
 
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_angles_nearest_to_multiples_of_a_quarter_turn(lib, name):
+    """What is left of them is far smaller than what their own last bit says."""
+    turns = np.random.default_rng(7).integers(1, 2**42, 400).tolist()
+    turns += [*range(1, 1200), *(2**k for k in range(42)), *(2**k - 1 for k in range(2, 43))]
+    with mpmath.workprec(300):
+        x = np.array([float(k * mpmath.pi / 2) for k in turns])
+        x = np.concatenate([x, -x, np.nextafter(x, 0)])
+        got = lib(f"{name}_f64", "float64", x)
+        errors = [
+            exact_error(b, getattr(mpmath, name)(mpmath.mpf(float(a))), False)
+            for a, b in zip(x, got)
+        ]
+    assert max(errors) <= mathlib.ULP[name]["f64"], x[np.argmax(errors)]
+
+
 @pytest.mark.parametrize("s", FLOAT)
 @pytest.mark.parametrize("name", [n for n in BINARY if n != "betaln"])  # SciPy has another rule
 def test_special_values_of_two_operands(each, name, s):
