@@ -5,16 +5,16 @@ from keras.src.backend.common.stateless_scope import get_stateless_scope
 
 from .. import ops
 from ..api.learning_phase import ifelse
-from ..api.scan import scan
+from ..api.scan import make_scan, scan
 from ..api.scan_step import until
 from ..api.tensor import Tensor
 from ..graph.node import constant
+from ..ops.scan import ENDLESS
 from .casts import cast_node, result_type
 from .gradient import with_slopes_of
 from .values import Symbolic, convert_to_tensor, is_tensor, node_of
 from .variable import StepScope
 
-MOST_TURNS = 2**31 - 1  # of a loop that ends by its condition
 KEPT_TURNS = 4096  # with a bound up to this, room for the states of all turns is taken at once
 
 
@@ -70,22 +70,21 @@ def looped(cond, turn, state, most=None):
         return [Tensor(ops.add(turns.node, 1)), *leaves], end
 
     go = Tensor(node_of(convert_to_tensor(cond(*state), "bool")))
-    start = [Tensor(n) for n in first]
     if isinstance(most, int) and most <= KEPT_TURNS:
-        found = _last(step, start, most)
+        found = _last(step, first, most)
     else:
-        most = MOST_TURNS if most is None else Tensor(node_of(most, "int64"))
-        turns, *found = _last(counted, [Tensor(constant(0)), *start], most)
-        again = _last(lambda *values: step(*values)[0], start, turns)
-        found = [Tensor(with_slopes_of(f.node, a.node)) for f, a in zip(found, again)]
-    found = [Symbolic(ifelse(go, f, n).node) for f, n in zip(found, start)]
+        most = ENDLESS if most is None else node_of(most, "int64")
+        turns, *found = _last(counted, [constant(0), *first], most)
+        again = _last(lambda *values: step(*values)[0], first, turns)
+        found = map(with_slopes_of, found, again)
+    found = [Symbolic(ifelse(go, Tensor(f), Tensor(n)).node) for f, n in zip(found, first)]
     return tree.pack_sequence_as(state, found)
 
 
-def _last(step, start, n_steps):
-    """The states after the last turn of a loop."""
-    traces, _ = scan(step, outputs_info=start, n_steps=n_steps, return_list=True)
-    return [Tensor(ops.getitem(t.node, -1)) for t in traces]
+def _last(step, first, n_steps):
+    """The states after the last turn of a loop, of which no others are kept."""
+    states = [(ops.expand(n, (0,)), [-1], None) for n in first]
+    return make_scan(step, n_steps, [], states).finals()
 
 
 def scanned(f, init, xs, rows, length, reverse):

@@ -8,10 +8,11 @@ node of the same value.
 
 from keras.src import tree
 
+from ..api.tensor import placeholder_node
 from ..base.errors import NotSupported
 from ..graph.node import make, new_uid
 from ..graph.op import Op
-from ..graph.walk import rebuild
+from ..graph.walk import read_from_outside, rebuild, toposort
 from .casts import cast_node
 from .values import Symbolic, node_of
 
@@ -31,18 +32,22 @@ def _first_operand(name, grad, doc):
 
 def _slopes(node, g):
     """Cotangents: none for the value, the program's for what it was computed from."""
-    found = node.attrs["pullback"](Symbolic(g))
+    count = node.attrs["own"]
+    read = node.inputs[1 + count :]
+    return (None, *node.attrs["pullback"](g, read), *[None] * len(read))
+
+
+def _wanted(found, inputs):
+    """What a program's gradient returned, as nodes: one for each input, None without a slope."""
     found = list(found) if isinstance(found, tuple | list) else [found]
-    inputs = node.inputs[1:]
     found += [None] * (len(inputs) - len(found))
-    wanted = [None if f is None else cast_node(node_of(f), x.dtype) for f, x in zip(found, inputs)]
-    return (None, *wanted)
+    return [None if f is None else cast_node(node_of(f), x.dtype) for f, x in zip(found, inputs)]
 
 
 CUSTOM_GRADIENT = _first_operand(
     "own_gradient",
     _slopes,
-    "The first operand; the gradient by the others is what attrs['pullback'] returns for it.",
+    "The first operand; attrs['pullback'] gives its gradient by the next ones, from the rest.",
 )
 
 
@@ -54,7 +59,34 @@ def with_gradient(inputs, value, pullback):
             "function of its gradient"
         )
     nodes = [node_of(x) for x in inputs]
-    return Symbolic(make(CUSTOM_GRADIENT, (value.node, *nodes), {"pullback": pullback}))
+    pullback, read = _closed(pullback, value.node, nodes)
+    operands = (value.node, *nodes, *read)
+    return Symbolic(make(CUSTOM_GRADIENT, operands, {"pullback": pullback, "own": len(nodes)}))
+
+
+def _closed(pullback, value, inputs):
+    """(function of a cotangent and of what `pullback` read of its surroundings, that).
+
+    A step of a loop is made anew with other values in the place of its own: nodes that a function
+    of Python holds would stay the old ones.
+    """
+    upstream = placeholder_node(value.dtype, value.shape)
+    try:
+        slopes = _wanted(pullback(Symbolic(upstream)), inputs)
+    except Exception:  # it tells when a gradient is asked for, if one is
+        return lambda g, read: _wanted(pullback(Symbolic(g)), inputs), ()
+    there = [s for s in slopes if s is not None]
+    inside = {upstream.uid}
+    inside.update(
+        n.uid for n in toposort(there) if any(i.uid in inside for i in n.inputs) or n is upstream
+    )
+    read = [n for n in read_from_outside(there, inside) if n.value is None]
+
+    def again(g, now):
+        found = iter(rebuild(there, {upstream: g, **dict(zip(read, now))}))
+        return [None if s is None else next(found) for s in slopes]
+
+    return again, read
 
 
 ARGUMENT = _first_operand(

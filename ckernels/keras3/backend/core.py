@@ -341,26 +341,38 @@ def scatter_update(inputs, indices, updates, reduction=None):
 
 
 def _starts(given):
-    """Where slices start: a tensor, or the numbers that were given."""
-    return given if given.__class__ in (list, tuple) and whole(given) else convert_to_tensor(given)
+    """Where slices start: ints, and traced scalars."""
+    if given.__class__ in (list, tuple):
+        if whole(given):
+            return given
+        given = [convert_to_tensor(s) for s in given]
+    else:
+        given = convert_to_tensor(given)
+        if isinstance(given, np.ndarray):
+            return given.tolist()
+    return [s if isinstance(s, Symbolic) else int(s) for s in given]
 
 
-def _ranges(inputs, start_indices, sizes):
-    """Slices of an array or a node, moved inside where they reach beyond the end."""
-    starts = _starts(start_indices)
-    starts = starts.tolist() if starts.__class__ is np.ndarray else starts
+def _ranges(inputs, starts, sizes):
+    """Slices of an array or a node: a negative start is from the end, then all moves inside.
+
+    sizes: ints, and scalar nodes.
+    """
     key = []
-    for axis, (length, count) in enumerate(zip(inputs.shape, sizes)):
-        start = starts[axis]
-        if isinstance(start, Symbolic):
-            length = ops.size_of(node_of(inputs), axis)
-            start = ops.clip(ops.cast(start.node, "int64"), 0, ops.sub(length, count))
-            key.append(builtins.slice(start, ops.add(start, count)))
-        else:
-            start = int(start)
-            if length is not None:
-                start = builtins.min(builtins.max(start, 0), length - count)
+    for axis, (start, length, count) in enumerate(zip(starts, inputs.shape, sizes)):
+        if {int} == {type(start), type(length), type(count)}:
+            start = start + length if start < 0 else start
+            start = builtins.max(builtins.min(start, length - count), 0)
             key.append(builtins.slice(start, start + count))
+        elif start.__class__ is int and start >= 0:
+            end = start + count if count.__class__ is int else ops.add(count, start)
+            key.append(builtins.slice(start, end))
+        else:
+            length = ops.size_of(node_of(inputs), axis) if length is None else length
+            start = ops.cast(node_of(start), "int64")
+            start = ops.where(ops.lt(start, 0), ops.add(start, length), start)
+            start = ops.clip(start, 0, ops.sub(length, count))
+            key.append(builtins.slice(start, ops.add(start, count)))
     return tuple(key)
 
 
@@ -369,26 +381,40 @@ def slice(inputs, start_indices, shape):
     starts = _starts(start_indices)
     if whole(shape) and -1 not in shape and not has_traced(inputs, starts):
         return inputs[_ranges(inputs, starts, shape)]
+    ends = [s is None or (s.__class__ is int and s == -1) for s in shape]
     sizes = [
-        inputs.shape[i] - int(starts[i]) if s == -1 and inputs.shape[i] is not None else s
-        for i, s in enumerate(shape)
+        length - int(start) if end and length is not None else s
+        for s, end, start, length in zip(shape, ends, starts, inputs.shape)
     ]
-    if builtins.any(s in (-1, None) for s in sizes):
+    if builtins.any(end and n is None for end, n in zip(ends, inputs.shape)):
         key = tuple(
-            builtins.slice(int(b), None if s in (-1, None) else int(b) + s)
-            for b, s in zip(starts, sizes)
+            builtins.slice(int(b), None if end else int(b) + s)
+            for b, s, end in zip(starts, sizes, ends)
         )
+        found = inputs[key]
     else:
-        key = _ranges(inputs, starts, [int(s) for s in sizes])
-    if not has_traced(inputs, starts):
-        return inputs[key]
-    return Symbolic(ops.getitem(node_of(inputs), key))
+        sizes = size_vector(sizes)
+        key = _ranges(inputs, starts, sizes)
+        if not has_traced(inputs, starts) and whole(sizes):
+            return inputs[key]
+        loose = [isinstance(k.start, int) or not isinstance(s, int) for k, s in zip(key, sizes)]
+        whole_axis = builtins.slice(None)
+        found = ops.getitem(
+            node_of(inputs), tuple(k if free else whole_axis for k, free in zip(key, loose))
+        )
+        for axis, size in enumerate(sizes):  # of sizes that are known, wherever they start
+            if not loose[axis]:
+                rows = ops.add(ops.expand(key[axis].start, (0,)), ops.arange(size))
+                found = ops.take(found, rows, axis, mode="clip")
+        found = Symbolic(ops.reshape(found, sizes) if None in found.shape else found)
+    return found
 
 
 def slice_update(inputs, start_indices, updates):
     inputs, updates = convert_to_tensor(inputs), convert_to_tensor(updates)
-    key = _ranges(inputs, start_indices, updates.shape)
-    if has_traced(inputs, updates, convert_to_tensor(start_indices)):
+    starts = _starts(start_indices)
+    key = _ranges(inputs, starts, size_vector(shape(updates)))
+    if has_traced(inputs, updates, starts):
         return Symbolic(ops.set_subtensor(node_of(inputs), key, node_of(updates, inputs.dtype)))
     found = inputs.copy()
     found[key] = updates
