@@ -12,6 +12,7 @@ step 6 ms; a cell of an alignment matrix (four gathers, a maximum, a store) 3 ns
 
 import re
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from ..base import dtypes
 from ..codegen.emit import emit
@@ -19,6 +20,7 @@ from ..codegen.ir import Kernel
 from ..codegen.raw import RawKernel, block
 from ..graph.sizes import Size
 from .instructions import Branch, KernelCall, Move, Scan, flatten
+from .scan_of_elements import Line, ScanOfElements, is_line
 
 RAW = ("gather", "scatter", "check_indices")  # of the kernels with a template these
 MOST_PS = 20_000_000  # what a kernel of a step takes at most: others may be shared by threads
@@ -40,21 +42,26 @@ def take_steps(instructions, plan, refused):
     for at, instr in enumerate(flatten(instructions)):
         for buffer in (*instr.reads, *instr.writes):
             spans.setdefault(buffer, [at, at])[1] = at
-    _take(instructions, 0, plan, refused, spans)
+    _take(instructions, 0, plan, refused, spans, {})
 
 
-def _take(instructions, at, plan, refused, spans):
-    """at: the number of the first one."""
+def _take(instructions, at, plan, refused, spans, lines):
+    """at: the number of the first one; lines: {buffer: its Line} of those filled before."""
+    lines = dict(lines)
     for instr in instructions:
+        if isinstance(instr, KernelCall) and is_line(instr) and len(instr.pointers) == 1:
+            ((buffer, offset),) = instr.pointers
+            if not offset:
+                lines[buffer] = Line(instr.kernel, "int64", {})
         if not (isinstance(instr, Scan) and is_taken(instr)):
-            _take(instr.body, at + 1, plan, refused, spans)
+            _take(instr.body, at + 1, plan, refused, spans, lines)
         else:
             inside = {
                 buffer
                 for buffer, (first, last) in spans.items()
                 if buffer[0] == "tmp" and at < first and last <= at + instr.n
             }
-            written = ScanKernel(plan, inside)
+            written = ScanKernel(plan, inside, lines)
             kernel = written.kernel(instr)
             if kernel.key() not in refused:
                 told = plan.temp((TOLD,), "int64")
@@ -107,10 +114,20 @@ class FewElements:
         return [f"{self.name}[{k}] = {other.name}[{k}];" for k in range(self.count)]
 
 
-class ScanKernel:
-    """Writes the kernel of one scan. inside: the buffers that nobody touches outside of it."""
+class Ways(NamedTuple):
+    """Lines before the steps of a scan, those of a step, and those of steps in which no index needs
+    to be looked at, or None."""
 
-    def __init__(self, plan, inside):
+    before: list
+    careful: list
+    quick: list
+
+
+class ScanKernel:
+    """Writes the kernel of one scan. inside: the buffers that nobody touches outside of it;
+    lines: {buffer: its Line} of those filled before."""
+
+    def __init__(self, plan, inside, lines):
         self.plan, self.inside = plan, inside
         self.lines, self.depth = [], 1
         self.pointers, self.dims = [], []
@@ -120,11 +137,15 @@ class ScanKernel:
         self.rows = {}  # {row: C of a pointer, or (buffer, bytes)}
         self.used, self.roles = set(), {}
         self.scans, self.tag, self.calls = 0, 0, 0
+        self.known = lines  # {buffer: the Line that it is}
+        self.fills = []  # (call, depth, buffer) of each kernel that fills a Line
         self.around = []  # (number of the scan, whether it is reversed), from the outermost one on
 
     def kernel(self, scan):
         self.find_variables(scan)
+        self.find_touches(scan)
         self.scan(scan)
+        self.fill()
         pointers = [f"char *const q{k} = p[{k + 1}];" for k in range(len(self.pointers))]
         pointers += [v.declared() for b, v in self.variables.items() if b[0] != "row"]
         sizes = [f"const int64_t c{k} = d[{k}];" for k in range(len(self.dims))]
@@ -238,13 +259,131 @@ class ScanKernel:
         for base, _ in moving.traces:
             note(base[0], None)
 
+    def find_touches(self, scan):
+        """Which scans touch each buffer: those whose steps do; None for what is around steps."""
+        self.moves, self.touches = {}, {}
+        scans = [i for i in flatten([scan], scan.depth) if isinstance(i, Scan)]
+        for one in scans:
+            self.moves.update(one.moving.moves)
+
+        def note(buffer, by=None):
+            for root in self.roots(buffer):
+                self.touches.setdefault(root, set()).add(by)
+
+        def inside(instructions, around):
+            for instr in instructions:
+                if isinstance(instr, Scan):
+                    self.note_scan(instr.moving, lambda buffer, dtype: note(buffer))
+                    inside(instr.body, id(instr))
+                    continue
+                for buffer, _ in instr.pointers:
+                    note(buffer, around if isinstance(instr, KernelCall) else None)
+                inside(instr.body, None)
+
+        inside([scan], None)
+
+    def roots(self, buffer):
+        """The buffer, and those that it is rows of."""
+        found, more = set(), [buffer]
+        while more:
+            buffer = more.pop()
+            if buffer not in found:
+                found.add(buffer)
+                move = self.moves.get(buffer)
+                if move is not None:
+                    bases = move.bases if isinstance(move, Move) else [move]
+                    more += [base[0] for base in bases]
+        return found
+
+    def is_local(self, variable, scan):
+        """Whether nothing but the steps of a scan touches a variable."""
+        mine = [buffer for buffer, v in self.variables.items() if v is variable]
+        return all(self.touches.get(buffer, ()) == {id(scan)} for buffer in mine)
+
+    def shift_of(self, pointer):
+        """How many bytes after the beginning of a variable a pointer points."""
+        buffer, offset = pointer
+        while buffer not in self.variables:
+            buffer, more = self.rows[buffer]
+            offset = offset + more
+        return offset
+
+    def home_of(self, buffer):
+        """The row or buffer that a row stays at."""
+        while isinstance(self.rows.get(buffer), tuple) and not self.rows[buffer][1]:
+            buffer = self.rows[buffer][0]
+        return buffer
+
+    def follows(self, buffer, scan):
+        """Whether a row lies elsewhere at each step of a scan."""
+        while isinstance(self.rows.get(buffer), tuple):
+            buffer = self.rows[buffer][0]
+        return isinstance(scan.moving.moves.get(buffer), Move)
+
+    def line_of(self, buffer, scan):
+        """The Line whose element of a step is at a row of this scan, or None."""
+        move = scan.moving.moves.get(self.home_of(buffer))
+        if not isinstance(move, Move) or move.until is not None or move.a[1]:
+            return None
+        line = self.known.get(self.home_of(move.a[0]))
+        even = line is not None and type(move.a_stride) is int
+        return line if even and move.a_stride == dtypes.ITEMSIZE[line.dtype] else None
+
+    @staticmethod
+    def is_short(scan):
+        """Whether the compiler may write out all steps one after the other."""
+        return scan.moving.count is None and type(scan.moving.rows) is int and (
+            scan.moving.rows <= 2 * FEW)  # fmt: skip
+
+    def note_line(self, instr):
+        """Remember what a kernel fills an array with; `fill` puts the call where a mark stands."""
+        names = {}
+        outer = [i for i, o in enumerate(instr.kernel.operands) if o.role != "index"]
+        for i, pointer in zip(outer, instr.pointers):
+            if instr.kernel.operands[i].role == "in":
+                names[i] = f"l{len(self.fills)}_{i}"
+                self.put(f"const int64_t {names[i]} = *(const int64_t *)({self.place(*pointer)});")
+            else:
+                filled, offset = pointer
+        self.put(*[f"(void){name};" for name in names.values()])
+        if not offset:
+            self.known[self.home_of(filled)] = Line(instr.kernel, "int64", names)
+        self.put(f"@{len(self.fills)}")
+        self.fills.append((instr, self.depth, filled))
+
+    def fill(self):
+        """Put the calls that fill arrays where these are read, element by element or elsewhere."""
+        marked, self.lines = self.lines, []
+        for line in marked:
+            if not line.lstrip().startswith("@"):
+                self.lines.append(line)
+                continue
+            instr, self.depth, filled = self.fills[int(line.lstrip()[1:])]
+            read = filled in self.variables or any(buffer == filled for buffer, _ in self.slots)
+            if read or filled not in self.inside:
+                self.call(instr, -1)
+
     # ---- calls ----------------------------------------------------------------------------------
+
+    def fails(self, tag):
+        """Lines that tell which call failed, at which steps."""
+        inner = [f"t{number}" for number in self.around[:0:-1]]
+        return [f"told[{FAILED}] = {tag}; told[{INNER}] = {len(self.around) - 1};",
+                *[f"told[{STEPS + e}] = {t};" for e, t in enumerate(inner)],
+                f"told[{DONE}] = j{self.around[0]};"]  # fmt: skip
+
+    def note_roles(self, instr):
+        for (buffer, _), operand in zip(instr.pointers, pointers(instr.kernel)):
+            self.roles.setdefault(text_of(buffer), (operand.role, operand.dtype))
 
     def write(self, instructions):
         for instr in instructions:
             self.tag += 1
             if isinstance(instr, KernelCall):
-                self.call(instr, self.tag - 1)
+                if is_line(instr):
+                    self.note_line(instr)
+                else:
+                    self.call(instr, self.tag - 1)
             elif isinstance(instr, Branch):
                 self.branch(instr)
             else:
@@ -266,10 +405,10 @@ class ScanKernel:
         looped = isinstance(kernel, Kernel)
         one = looped and kernel.form == "flat" and not kernel.outer and instr.n == 1
         places, clobbers = [], False
+        self.note_roles(instr)
         with self.block(""):
             for i, ((buffer, offset), operand) in enumerate(zip(instr.pointers, pointers(kernel))):
                 place, variable = self.place(buffer, offset), self.variable(buffer)
-                self.roles.setdefault(text_of(buffer), (operand.role, operand.dtype))
                 if looped and operand.role == "in" and operand.dtype in FLOATS:
                     apart = f"ck_apart_{FLOATS[operand.dtype]}"
                     if variable is not None:
@@ -292,16 +431,16 @@ class ScanKernel:
                 self.put(f"(void){call};")
                 return
             with self.block(f"const int code = {call}; if (code)"):
-                self.put(f"told[{FAILED}] = {tag}; told[{INNER}] = {len(self.around) - 1};")
-                inner = [f"t{number}" for number in self.around[:0:-1]]
-                self.put(*[f"told[{STEPS + e}] = {t};" for e, t in enumerate(inner)])
-                self.put(f"told[{DONE}] = j{self.around[0]};", "return code;")
+                self.put(*self.fails(tag), "return code;")
 
     def branch(self, instr):
+        known = dict(self.known)
         with self.block(f"if (*(const uint8_t *)({self.place(*instr.pointers[0])}))"):
             self.write(instr.then)
+        self.known = dict(known)
         with self.block("else"):
             self.write(instr.other)
+        self.known = known
 
     # ---- scans ----------------------------------------------------------------------------------
 
@@ -320,29 +459,74 @@ class ScanKernel:
                     start = moved(self, moving.moves[state.old], j, t)
                     self.first(moving, j, t, n, outermost, held[1].load(start))
             self.around.append(k)
-            lines, self.lines, used, self.used = self.lines, [], self.used, set()
-            self.depth += 1
-            self.write(scan.body)
-            self.end_step(moving, states, j, outermost)
-            self.depth -= 1
-            lines, self.lines = self.lines, lines
-            rows = moving.rows
-            if outermost or type(rows) is int and rows <= BEAT:
-                self.loop(moving, k, most, lines)
-                if not outermost:
-                    self.poll(f"{j} + 1")
-            else:
-                ended = f" && !e{k}" if moving.flag is not None else ""
-                with self.block(f"while ({j} < {most}{ended})"):
-                    last = f"{most} - {j} < beat ? {most} : {j} + beat"
-                    self.put(f"const int64_t b{k} = {j}, u{k} = {last};")
-                    self.loop(moving, k, f"u{k}", lines)
-                    self.poll(f"{j} - b{k} + 1")
+            known, used, self.used = dict(self.known), self.used, set()
+            ways = self.ways(scan, states, k, outermost)
+            with self.block(f"if ({j} < {most})"):
+                self.put(*ways.before)
+                self.steps(moving, k, most, ways, outermost)
+            self.known = known
             self.around.pop()
             self.used |= used
             self.after(moving, states, j, t, n, outermost)
 
-    def loop(self, moving, k, end, lines):
+    def ways(self, scan, states, k, outermost):
+        """The Ways of a step."""
+        found = ScanOfElements.of(self, scan, k, self.tag)
+        lines, self.lines = self.lines, []
+        self.depth += 1
+        if found is None:
+            self.write(scan.body)
+            ways = Ways([], self.lines, None)
+            self.end_step(scan.moving, states, k, outermost)
+        else:
+            self.tag += len(scan.body)
+            for instr in scan.body:
+                self.note_roles(instr)
+            both = []
+            for statements in (found.careful, found.quick):
+                self.lines = []
+                self.put(*(statements or ()))
+                self.end_step(scan.moving, states, k, outermost)
+                both.append(self.lines)
+            ways = Ways(found.before, both[0], found.quick and both[1])
+        self.depth -= 1
+        self.lines = lines
+        return ways
+
+    def steps(self, moving, k, most, ways, outermost):
+        """All steps, with looks at signals."""
+        j, rows = f"j{k}", moving.rows
+        if moving.flag is not None:
+            self.put(f"int e{k} = 0;")
+        if outermost or type(rows) is int and rows <= BEAT:
+            self.loop(moving, k, most, ways)
+            if not outermost:
+                self.poll(f"{j} + 1")
+            return
+        ended = f" && !e{k}" if moving.flag is not None else ""
+        with self.block(f"while ({j} < {most}{ended})"):
+            last = f"{most} - {j} < beat ? {most} : {j} + beat"
+            self.put(f"const int64_t b{k} = {j}, u{k} = {last};")
+            self.loop(moving, k, f"u{k}", ways)
+            self.poll(f"{j} - b{k} + 1")
+
+    def loop(self, moving, k, end, ways):
+        """The steps before `end`."""
+        j, f, g = (f"{x}{k}" for x in "jfg")
+        if ways.quick is None:
+            self.stretch(moving, k, end, ways.careful)
+            return
+        ended = f" && !e{k}" if moving.flag is not None else ""
+        with self.block(f"while ({j} < {end}{ended})"):
+            self.put(f"const int quick = {j} >= {f} && {j} < {g};",
+                     f"int64_t stop{k} = {j} < {f} ? {f} : quick ? {g} : {end};",
+                     f"stop{k} = stop{k} < {end} ? stop{k} : {end};")  # fmt: skip
+            with self.block("if (quick)"):
+                self.stretch(moving, k, f"stop{k}", ways.quick)
+            with self.block("else"):
+                self.stretch(moving, k, f"stop{k}", ways.careful)
+
+    def stretch(self, moving, k, end, lines):
         """The steps before `end`, each of which is these lines."""
         j, t, n = (f"{x}{k}" for x in "jtn")
         with self.block(f"for (; {j} < {end}; {j}++)"):
@@ -377,8 +561,6 @@ class ScanKernel:
             self.put(f"const int64_t {n} = told[0], {most} = hi;",
                      f"int64_t {j} = lo, beat = {BEAT};", "(void)beat;")  # fmt: skip
             return
-        if moving.flag is not None:
-            self.put(f"int e{j[1:]} = 0;")
         rows = self.number(moving.rows)
         self.put(f"int64_t {n} = {rows};")
         if moving.count is not None:
@@ -407,7 +589,7 @@ class ScanKernel:
             self.put(f"char *const {self.rows[row]} = {moved(self, moving.moves[row], j, t)};")
         self.put(f"(void){t};")
 
-    def end_step(self, moving, states, j, outermost):
+    def end_step(self, moving, states, k, outermost):
         for state in states:
             new = self.variables[state.new]
             if self.is_trace(moving, state):
@@ -416,9 +598,9 @@ class ScanKernel:
             if state.old is not None:
                 self.put(*self.variables[state.old].take(new))
         if moving.flag is not None:
-            ended = f"told[{ENDED}]" if outermost else f"e{j[1:]}"
+            told = f"told[{ENDED}] = 1; " if outermost else ""
             self.put(f"if (*(const uint8_t *)({self.place(*moving.flag)})) "
-                     f"{{ {ended} = 1; {j}++; break; }}")  # fmt: skip
+                     f"{{ {told}e{k} = 1; j{k}++; break; }}")  # fmt: skip
 
     @staticmethod
     def is_trace(moving, state):

@@ -115,6 +115,32 @@ def check(k, size, signed, owner):
     return [f"if ({wrong}) {{", *wrap, f"    if ({out}) return CK_EINDEX;", *others, "}"]
 
 
+@dataclass(frozen=True)
+class OneElement(RawKernel):
+    """A gather or scatter of one element. steps: of each axis that an index picks from, None where
+    it is in dims, after the size of the axis; skipped: dims before these."""
+
+    steps: tuple
+    skipped: int
+
+    @property
+    def writes(self):
+        return self.form == "scatter"
+
+
+def kernel_of(nest, form, fields, roles, skipped, plain=True):
+    """The kernel of a nest; plain: elements are copied, not added to others."""
+    if plain and all(type(n) is int and n == 1 for n in nest.sizes):
+        steps = tuple(step_of(i.step) for i in nest.indices)
+        return OneElement(form, fields, roles, steps, skipped)
+    return RawKernel(form, fields, roles)
+
+
+def step_of(step):
+    """A step that is part of a kernel: see `times`."""
+    return next((plain for plain in (0, 1, -1) if step == plain), None)
+
+
 def _roles(nest, far, near):
     return ((far, nest.far.dtype), (near, nest.near.dtype)) + tuple(
         ("in", i.layout.dtype) for i in nest.indices
@@ -152,7 +178,8 @@ def gather(nest):
             f"for (int64_t i = j; i < end; i++) to[{y_at}] = from[{x_at}];",
         ]
     kind = f"uint{8 * dtypes.ITEMSIZE[nest.far.dtype]}_t"
-    kernel = RawKernel(
+    kernel = kernel_of(
+        nest,
         "gather",
         (
             ("note", "gather: x at checked indices"),
@@ -166,6 +193,7 @@ def gather(nest):
             ("loop", block(loop, 2)),
         ),
         _roles(nest, "in", "out"),
+        1,
     )
     return Launch(
         kernel,
@@ -314,7 +342,8 @@ def scatter(nest, how, fill=False):
             )
     if not per_element and nest.far_strides[-1]:
         loop.insert(0, "#pragma GCC ivdep")
-    kernel = RawKernel(
+    kernel = kernel_of(
+        nest,
         "scatter",
         (
             (
@@ -332,6 +361,8 @@ def scatter(nest, how, fill=False):
             ("loop", block(loop, 2)),
         ),
         _roles(nest, "out", "in"),
+        2,
+        how == "set" and not fill,
     )
     units, took = nest.indices[0].size, nest.work()
     if fill:

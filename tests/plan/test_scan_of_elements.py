@@ -1,0 +1,298 @@
+"""Steps through single elements, written twice: beside Python's own run."""
+
+import random
+import warnings
+
+import numpy as np
+import pytest
+
+import ckernels as ck
+from ckernels.base.errors import CKernelsWarning
+from ckernels.plan.scan_in_kernel import ScanKernel
+from tests.jit.beside import written
+
+DTYPES = ["float64", "int64", "float32"]
+ENDS = ["n", "1, n", "n - 1", "n - 1, -1, -1", "0, n, 2", "n - 2, 0, -1", "n, 0, -1", "1, n - 1",
+        "n - 1, 0, -2", "1, n, 3"]  # fmt: skip
+INNER = ["{0}, n", "{0} + 1, n", "{0}", "{0} - 1, -1, -1", "n - {0}", "1, {0} + 1"]
+
+
+class Writer:
+    """The source of one function of loops in loops over elements of x, y, m at i, j, k and w."""
+
+    def __init__(self, seed):
+        self.draw, self.lines, self.names = random.Random(seed), [], []
+
+    def line(self, depth, text):
+        self.lines.append("    " * depth + text)
+
+    def index(self):
+        draw, kind = self.draw, self.draw.random()
+        name, other = draw.choice(self.names), draw.choice(self.names)
+        if kind < 0.45:
+            return name
+        if kind < 0.75:
+            return f"{name} {draw.choice('+-')} {draw.choice([1, 1, 1, 2, 3])}"
+        rest = [f"{name} {draw.choice('+-')} {other}", f"{draw.choice([2, 3])} * {name}",
+                f"n - 1 - {name}", f"w[{name}]", str(draw.choice([0, -1, 1]))]  # fmt: skip
+        return draw.choice(rest)
+
+    def read(self):
+        draw, kind = self.draw, self.draw.random()
+        if kind < 0.55:
+            return f"{draw.choice('xy')}[{self.index()}]"
+        if kind < 0.8:
+            return f"m[{self.index()}, {self.index()}]"
+        return draw.choice([*self.names, "s", "s", "0.5", "2", "1.0", "t"])
+
+    def value(self, depth=0):
+        draw, kind = self.draw, self.draw.random()
+        if depth > 1 or draw.random() < 0.35:
+            return self.read()
+        a, b = self.value(depth + 1), self.value(depth + 1)
+        if kind < 0.7:
+            return f"{a} {draw.choice('+-*')} {b}"
+        return f"{draw.choice(['max', 'min'])}({a}, {b})" if kind < 0.85 else f"({a}) * 0.5"
+
+    def test(self):
+        draw, kind = self.draw, self.draw.random()
+        name = draw.choice(self.names)
+        if kind < 0.4:
+            return f"{self.read()} {draw.choice(['<', '>', '<=', '=='])} {self.read()}"
+        if kind < 0.7:
+            return f"{name} {draw.choice(['<', '>', '>='])} {draw.choice(['1', '2', 'n - 2'])}"
+        if kind < 0.85:
+            return f"{self.index()} < n"
+        return f"x[{name}] > 0 {draw.choice(['and', 'or'])} {name} > 1"
+
+    def step(self, depth):
+        draw, kind = self.draw, self.draw.random()
+        if kind < 0.3:
+            self.line(depth, f"y[{self.index()}] = {self.value()}")
+        elif kind < 0.5:
+            to = f"m[{self.index()}, {self.index()}]"
+            self.line(depth, f"{to} {draw.choice(['=', '+=', '-=', '='])} {self.value()}")
+        elif kind < 0.65:
+            self.line(depth, f"s {draw.choice(['= -s +', '+='])} {self.value()}")
+        elif kind < 0.72:
+            self.line(depth, "t += 1")
+        elif kind < 0.95 and depth < 6:
+            self.line(depth, f"if {self.test()}:")
+            for _ in range(draw.randint(1, 2)):
+                self.step(depth + 1)
+            if draw.random() < 0.3:
+                self.line(depth, "else:")
+                self.step(depth + 1)
+        else:
+            self.line(depth, f"y[{draw.choice(self.names)}] += {self.value()}")
+
+    def loop(self, depth):
+        draw, name = self.draw, "ijk"[len(self.names)]
+        ends = ENDS + [end.format(self.names[-1]) for end in INNER if self.names]
+        self.line(depth, f"for {name} in range({draw.choice(ends)}):")
+        self.names.append(name)
+        for _ in range(draw.randint(0, 1)):
+            self.step(depth + 1)
+        if len(self.names) < 3 and draw.random() < 0.62:
+            self.loop(depth + 1)
+        else:
+            for _ in range(draw.randint(1, 3)):
+                self.step(depth + 1)
+            if draw.random() < 0.12:
+                self.line(depth + 1, f"if {self.test()}:")
+                self.line(depth + 2, "break")
+        if draw.random() < 0.3:
+            self.step(depth + 1)
+        self.names.pop()
+
+    def source(self):
+        self.line(0, "import numpy as np\n\n\ndef f(x, y, m, w):")
+        self.line(1, "n = len(x)")
+        self.line(1, f"s, t = {self.draw.choice(['0.0', '0', '1.5'])}, 0")
+        self.loop(1)
+        if self.draw.random() < 0.4:
+            self.loop(1)
+        self.line(1, "return s, t, y, m")
+        return "\n".join(self.lines) + "\n"
+
+
+def arguments(n, seed, dtype, room):
+    """Arrays with `room` more elements than a loop counts; sums of so few quarters are exact."""
+    rng = np.random.default_rng(seed)
+
+    def drawn(*shape):
+        quarters = 4 if np.dtype(dtype).kind == "f" else 1
+        return (rng.integers(-8, 9, shape) / quarters).astype(dtype)
+
+    return drawn(n), drawn(n + room), drawn(n + room, n + room), rng.integers(-n, max(n, 1), n)
+
+
+def run(function, given):
+    """(what a call gave or raised, its arguments after it)."""
+    given = [x.copy() for x in given]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", CKernelsWarning)
+        warnings.simplefilter("ignore", RuntimeWarning)
+        try:
+            return function(*given), given
+        except (IndexError, OverflowError) as problem:
+            return type(problem).__mro__[-4], given
+
+
+def alike(want, got):
+    """Equal but for products that are not rounded before they are added to."""
+    eps = {"float64": 1e-11, "float32": 1e-5}.get(np.asarray(want).dtype.name, 0)
+    np.testing.assert_allclose(got, want, eps, eps, strict=True)
+
+
+def beside(function, jitted, given):
+    """Whether both ended by the same error; arrays and numbers are equal."""
+    (want, theirs), (got, ours) = run(function, given), run(jitted, given)
+    if isinstance(want, type) or isinstance(got, type):
+        assert want is got
+    else:
+        for a, b in zip(want, got, strict=True):
+            assert type(a) is type(b)
+            alike(a, b)
+    for a, b in zip(theirs, ours):
+        alike(a, b)
+    return isinstance(want, type)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_loops_over_elements(seed, tmp_path):
+    """Indices count from the end where they are negative, and are out of range at times."""
+    function = written(Writer(seed).source(), f"elements{seed}", tmp_path)
+    jitted, tight = ck.jit(function), seed % 6 == 5
+    for n in (7, 2, 13, 0, 1):
+        room = seed % 4 if tight else 2 * n + 6
+        if beside(function, jitted, arguments(n, seed, DTYPES[seed % 3], room)):
+            jitted = ck.jit(function)  # one that failed is left to NumPy
+
+
+@pytest.fixture
+def texts(monkeypatch, tmp_path):
+    """The C of the steps of each scan that a kernel takes; no plan is stored."""
+    found, kernel = [], ScanKernel.kernel
+
+    def kept(self, scan):
+        made = kernel(self, scan)
+        found.append(dict(made.fields)["body"])
+        return made
+
+    monkeypatch.setattr(ScanKernel, "kernel", kept)
+    with ck.config.change(compiledir=str(tmp_path)):
+        yield found
+
+
+def check(function, *sets, quick, texts):
+    """`function` jitted, beside itself; quick: whether a step may leave out looks at indices."""
+    jitted = ck.jit(function)
+    for given in sets:
+        beside(function, jitted, given)
+    assert not jitted.report()["numpy"]
+    assert len(sets[0][0]) < 7 or {"if (quick)" in text for text in texts} == {quick}
+
+
+def shortest(d):
+    for k in range(len(d)):
+        for i in range(len(d)):
+            for j in range(len(d)):
+                if d[i, k] + d[k, j] < d[i, j]:
+                    d[i, j] = d[i, k] + d[k, j]
+    return (d,)
+
+
+def factors(a):
+    n = len(a)
+    for k in range(n):
+        for i in range(k + 1, n):
+            a[i, k] = a[i, k] / a[k, k]
+            for j in range(k + 1, n):
+                a[i, j] -= a[i, k] * 0.5
+                a[i, j] -= a[k, j]
+    return (a,)
+
+
+def neighbours(x):
+    y = np.zeros_like(x)
+    for i in range(len(x)):
+        y[i] = x[i - 1] + x[len(x) - 1 - i] * 2
+    return (y,)
+
+
+def sums_of_two(x):
+    y = np.zeros_like(x)
+    for i in range(1, len(x)):
+        y[i] = y[i - 1] + x[i]
+        if i >= 3:
+            y[i - 3] = y[i - 3] - x[i - 2]
+    return (y,)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 100])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_beginning_and_the_end_are_looked_at_once(n, dtype, texts):
+    rng = np.random.default_rng(n)
+    table = (rng.integers(1, 40, (n, n)) / 4).astype(dtype)
+    row = np.resize(table, n and n + 20)
+    for function, given in ((shortest, table), (neighbours, row), (sums_of_two, row)):
+        texts.clear()
+        check(function, (given,), (given[::-1],), quick=True, texts=texts)
+
+
+def test_factors_in_place(texts):
+    table = np.random.default_rng(0).integers(1, 9, (13, 13)) * 1.0
+    for dtype in ("float32", "float64"):
+        texts.clear()
+        with np.errstate(all="ignore"):
+            check(factors, (table.astype(dtype),), quick=True, texts=texts)
+
+
+def picked(x, w):
+    for i in range(len(w)):
+        x[w[i]] = x[w[i]] * 0.5 + x[i % 3]
+    return (x,)
+
+
+def squares(x, w):
+    for i in range(len(w)):
+        x[i * i // 9] = x[i * i // 9] - 1
+    return (x,)
+
+
+def test_near_misses_are_looked_at_one_by_one(texts):
+    """Indices that data choose, and such as do not move evenly."""
+    x, w = np.arange(20000.0), np.arange(400) * 7 % 40 - 20
+    for function in (picked, squares):
+        texts.clear()
+        check(function, (x, w), (x, w[::-1]), quick=False, texts=texts)
+
+
+def other_element(x, w):
+    for i in range(len(x)):
+        if x[i] > 2:
+            x[w[i]] = x[i] - 3
+        if x[w[i]] > 1:
+            x[i] = x[w[i]] + x[0]
+    return (x,)
+
+
+def two_conditions(x, w):
+    for i in range(len(x)):
+        a = x[i] if w[i] > 2 else x[i - 1]
+        if w[i] > 1:
+            x[i] = a
+        if w[i] < 4 and i > 0:
+            x[i - 1] = a + x[i]
+    return (x,)
+
+
+def test_near_misses_of_an_element_that_stays():
+    """What is stored where a condition holds is another element than the one that was read, or
+    read before it was stored to."""
+    rng = np.random.default_rng(1)
+    for n in (1, 2, 12, 40):
+        given = rng.integers(-4, 9, n) * 1.0, rng.integers(-n, n, n)
+        for function in (other_element, two_conditions):
+            beside(function, ck.jit(function), given)
