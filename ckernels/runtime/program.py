@@ -320,7 +320,8 @@ class Program:
         with self.lock:
             now, self.bound = self.bound, bound
             try:
-                for draft in self.drafts(arrays, least):
+                for make in self.drafts(arrays, least):
+                    draft = make()
                     try:
                         pipeline.run(draft, until="lower")
                         break
@@ -332,10 +333,15 @@ class Program:
         return {name: text for name, text, _ in map(emit, kernels)}
 
     def drafts(self, arrays, least):
-        """Drafts for a class of shapes, and for these alone, where data decides a shape."""
-        for sizes, particular in ((ShapeClass(current_line), False), (ShapeClass(), True)):
+        """Two functions that make a Draft: for a class of shapes, and for these alone, where data
+        decides a shape."""
+
+        def make(particular):
+            sizes = ShapeClass() if particular else ShapeClass(current_line)
             shapes, strides, loose = leaves_of(self, arrays, sizes, least, particular)
-            yield self.draft(sizes, shapes, strides, not particular, loose)
+            return self.draft(sizes, shapes, strides, not particular, loose)
+
+        return partial(make, False), partial(make, True)
 
     def new(self, arrays, kind, symbols):
         """(Template, arguments) for a class of shapes met for the first time by anybody."""
@@ -381,26 +387,25 @@ class Program:
 
     def template(self, arrays):
         """(the Template of the class of shapes of these arrays, the arguments of their plan)."""
-        sizes = ShapeClass(current_line)
+        of_class, of_these = self.drafts(arrays, self.least)
         try:
-            leaves = leaves_of(self, arrays, sizes, self.least)
-            found = self.planned(sizes, *leaves, exact=True)
-            arguments = found.fill(kind_of(self, arrays, self.least)[1])
+            found, arguments = self.filled(of_class, arrays)
         except DataDecides:  # or sizes are computed in ways that symbols cannot express
             arguments = None
         if arguments is None:  # or an expression leaves 64 bits at these sizes
-            sizes = ShapeClass()
-            leaves = leaves_of(self, arrays, sizes, self.least, particular=True)
-            found = self.planned(sizes, *leaves)
-            arguments = found.fill(kind_of(self, arrays, self.least)[1])
+            found, arguments = self.filled(of_these, arrays)
         return found, arguments
 
-    def planned(self, sizes, shapes, strides, loose, exact=False):
-        """The Template for leaves of these shapes; DataDecides where data decides some shape."""
+    def filled(self, make, arrays):
+        """(the Template of the Draft that `make` makes, the arguments of its plan)."""
+        found = self.planned(make)
+        return found, found.fill(kind_of(self, arrays, self.least)[1])
+
+    def planned(self, make):
+        """The Template of the Draft that `make` makes; DataDecides where data decides a shape."""
         from ..plan import pipeline  # start-up
 
-        phases = compiler.Phases()
-        draft = self.draft(sizes, shapes, strides, exact, loose)
+        phases, draft = compiler.Phases(), make()
         try:
             pipeline.run(draft, lambda stage: phases("%s", stage.replace("_", " ")))
         except KernelsMissing as problem:
@@ -408,7 +413,7 @@ class Program:
                 raise
             self.refused |= problem.kernels  # NumPy runs what they would have computed
             self.partly = problem
-            return self.planned(sizes, shapes, strides, loose, exact)
+            return self.planned(make)
         found = draft.template
         self.nodes, self.instructions = found.nodes, found.instructions
         found.told = told(found.instructions)
