@@ -30,7 +30,7 @@ class Mask:
         if maker is None or maker.op.name != "mask_indices" or maker.attrs["axis"]:
             return None
         mask = maker.inputs[1]
-        parts = [(n.op.name, n.inputs[0], n.attrs.get("index")) for n in indices]
+        parts = [(n.op.name, *n.inputs[:1], n.attrs.get("index")) for n in indices]
         return cls(mask) if parts == [("item", maker, k) for k in range(mask.ndim)] else None
 
     def fits(self, x):

@@ -102,7 +102,9 @@ NEAR = {
         lambda x: ops.set_subtensor(x, x > 0, x[ops.nonzero(x > 0)[0] - 1]),
         lambda x: ops.set_subtensor(x, x > 0, x[x > 0] + x),  # fits where all is taken
         lambda x: ops.set_subtensor(x, ops.nonzero(x)[0], ops.nonzero(x)[0] * 2),
-        lambda x: ops.set_subtensor(to(x, 2, 7), (slice(None), x > 0), to(x, 2, 7)[:, x > 0])]),
+        lambda x: ops.set_subtensor(to(x, 2, 7), (slice(None), x > 0), to(x, 2, 7)[:, x > 0]),
+        lambda x: ops.set_subtensor(to(x, 7, 7), (x > 0, 1), 2.0),  # a number beside the mask
+        lambda x: ops.inc_subtensor(to(x, 7, 7), (x > 0, 1), x[x > 0])]),
     "one_hot_product": (F, [
         lambda x: ops.matmul(_classes(7) + 1, as_shape(x, 7, 1)),
         lambda x: ops.matmul(ops.cast(_classes(7) > 1, F), as_shape(x, 7, 1))]),
