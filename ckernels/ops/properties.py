@@ -123,9 +123,8 @@ WITHOUT = {
                          "attention_grad", "attention_values_grad", "real_part", "imag_part",
                          "complex_of"), LATE)},
     "lowering": {
-        **dict.fromkeys(("cofactors", "cofactors_along", "det", "eigh", "svd",
-                         "qr", "pinv", "svd_full", "svdvals", "qr_full", "lstsq", "expm",
-                         "slogdet", "eig", "eigvalsh"), LAPACK),
+        **dict.fromkeys(("cofactors", "cofactors_along", "det", "eigh", "svd", "pinv", "svd_full",
+                         "svdvals", "lstsq", "slogdet", "eig", "eigvalsh"), LAPACK),
         **dict.fromkeys(("rfft", "irfft", "fft", "rfft_half", "irfft_half"),
                         "a library transforms"),
         **dict.fromkeys(("ravel_multi_index", "unravel_index"), "NumPy counts"),
