@@ -170,15 +170,32 @@ def _cost(terms, result, pair):
 
     Nothing is asked but which letters there are, as if all sizes were equal: an order is the same
     whether sizes are open or known. First comes the count of multiplications, its highest power
-    first, then how many letters count matrices that are multiplied one by one.
+    first, then how many letters count matrices that are multiplied one by one, then those of
+    operands and of the result that are turned for it; a matrix is read either way.
     """
     s, t = (terms[k] for k in pair)
     others = [term for k, term in enumerate(terms) if k not in pair]
     kept = set(result).union(*others)
-    made = "".join(c for c in dict.fromkeys(s + t) if c in kept)
+    left, right = (s, t) if _turned(s, t, kept) <= _turned(t, s, kept) else (t, s)
+    made = [c for c in left if c in right] + [c for c in left + right if not (c in s and c in t)]
+    made = "".join(c for c in made if c in kept)
     powers, both = [0] * 53, set(s) & set(t)
     powers[-1 - len({*s, *t})] = 1
-    return [*powers, len(both & kept) if both - kept else 0], (made, *others)
+    if not both - kept:
+        return [*powers, 0, 0], (made, *others)
+    turned = _turned(left, right, kept) + (0 if others or made == result else len(made))
+    return [*powers, len(both & kept), turned], (made, *others)
+
+
+def _turned(s, t, kept):
+    """How many letters the operands of a product, s the left one, have that are laid out anew for
+    it: batch, rows and what is summed come in that order. A matrix is read either way."""
+    count = 0
+    for term, order in ((s, "brs"), (t, "bsr")):
+        kinds = ["r" if not (c in s and c in t) else "b" if c in kept else "s" for c in term]
+        ranks = [order.index(kind) for kind in kinds]
+        count += len(term) if len(term) > 2 and ranks != sorted(ranks) else 0
+    return count
 
 
 def _contract(s, a, t, b, kept):
@@ -192,6 +209,8 @@ def _contract(s, a, t, b, kept):
     both = [c for c in s if c in t]
     batch, summed = [c for c in both if c in kept], [c for c in both if c not in kept]
     rows, columns = [c for c in s if c not in t], [c for c in t if c not in s]
+    if _turned(t, s, kept) < _turned(s, t, kept):
+        s, a, t, b, rows, columns = t, b, s, a, columns, rows
     if not summed:
         return _multiplied(s, a, t, b, [*batch, *rows, *columns])
     a, b = _ordered(s, a, [*batch, *rows, *summed]), _ordered(t, b, [*batch, *summed, *columns])

@@ -10,7 +10,7 @@ RNG = np.random.default_rng(3)
 SUBSCRIPTS = ["ab,bc", "abc,cd->abd", "abc,bcd->ad", "abcd,cdef->abef", "abc,abd->abcd", "a,b,ab->",
               "ab,bc,cd->ad", "abc,cd,de,ef->abf", "ab,ab,ab->ab", "ca,cb->abc", "bac,adc->abd",
               "ab,ac,ad->bcd", "abc,bc,c->a", "a,a->", "ab,cd->acbd",
-              "ab,bc,cd,de,ef->af"]  # fmt: skip
+              "ab,bc,cd,de,ef->af", "ab,bc,bd->acd", "abc,acd->bd", "ab,acb->c"]  # fmt: skip
 
 
 def operands(subscripts, dtype, **sizes):
@@ -38,6 +38,7 @@ def test_the_order_of_products():
     assert _order(("ab", "cd", "bc"), "ad")[0] in ((0, 2), (1, 2))
     assert _order(("ab", "cd", "ef", "fa", "bc"), "de")[0] != (0, 1)
     assert _order(("ab",), "a") == []
+    assert _order(("ui", "id", "ie"), "ude")[0] == (1, 2)  # uid would be turned, ide lies as it is
 
 
 def test_gradients_of_three_operands():
