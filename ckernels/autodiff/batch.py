@@ -385,7 +385,7 @@ register_rules(
         "product_of_others": _shifted("axes"),
         "sort": _axis,
         "argsort": _axis,
-        **dict.fromkeys(("numpy_argsort", "numpy_partition", "numpy_argpartition"), _axis),
+        **dict.fromkeys(("numpy_argsort", "numpy_partition", "argpartition"), _axis),
         "first_places": _axis,
         "take": _take,
         "scatter_add": _scatter,

@@ -134,7 +134,7 @@ WITHOUT = {
                          "dynamic_write", "arange", "nonzero", "mask_indices", "repeat_index"),
                         GONE),
         "csr_merge": "NumPy sorts",
-        **dict.fromkeys(("numpy_argsort", "numpy_partition", "numpy_argpartition"),
+        **dict.fromkeys(("numpy_argsort", "numpy_partition"),
                         "the order of equal elements is that of NumPy's own algorithm"),
         "advanced_last": "rare: the gradient of a gradient of an assignment",
         "diagonal_place": "rare: the gradient of a diagonal",

@@ -62,10 +62,38 @@ _numpy_order(
     _grad_partition,
     "np.partition along attrs['axis'] at the places attrs['kth'].",
 )
-_numpy_order("numpy_argpartition", "int64",
-             lambda a, x: np.argpartition(x, a["kth"], a["axis"]).astype("int64", copy=False),
-             lambda node, g: (None,),
-             "np.argpartition along attrs['axis'] at the places attrs['kth'].")  # fmt: skip
+
+
+def part_of(kth, size):
+    """(falling, count) of the elements that a partition at one place puts in order: those before
+    it and itself, or from it on where these are fewer; None of several places, or of none."""
+    if len(kth) > 1 or not -size <= kth[0] < size:
+        return None
+    k = kth[0] if kth[0] >= 0 else kth[0] + size
+    return (True, size - k) if 2 * k >= size else (False, k + 1)
+
+
+def _places_parted(a, x):
+    part = part_of(a["kth"], x.shape[a["axis"]])
+    if part is None:  # NumPy has another way, or refuses it
+        return np.argpartition(x, a["kth"], a["axis"]).astype("int64", copy=False)
+    x = np.moveaxis(x, a["axis"], -1)
+    found = _first_places({"axis": x.ndim - 1, "falling": part[0], "count": part[1]}, x)
+    chosen = np.zeros(x.shape, bool)
+    np.put_along_axis(chosen, found, True, -1)
+    others = np.argsort(chosen, -1, kind="stable")[..., : x.shape[-1] - part[1]]
+    y = [others, np.flip(found, -1)] if part[0] else [found, others]
+    return np.moveaxis(np.concatenate(y, -1), -1, a["axis"])
+
+
+_numpy_order(
+    "argpartition",
+    "int64",
+    _places_parted,
+    lambda node, g: (None,),
+    "np.argpartition along attrs['axis'] at the places attrs['kth']. At one place what is before "
+    "it (or behind, where that is less) comes in order, the others as they are.",
+)
 
 
 def numpy_argsort(x, axis=-1):
@@ -75,7 +103,8 @@ def numpy_argsort(x, axis=-1):
 
 
 def numpy_partition(x, kth, axis=-1, places=False):
-    """np.partition, or np.argpartition with `places`; all elements where NumPy leaves them."""
+    """np.partition, or np.argpartition with `places`; elements where NumPy leaves them, but for
+    places about one of them."""
     name = "argpartition" if places else "partition"
     x, axis = along(x, axis, name)
     kth = tuple(kth) if isinstance(kth, (list, tuple, np.ndarray)) else (kth,)
@@ -83,7 +112,7 @@ def numpy_partition(x, kth, axis=-1, places=False):
     size = x.shape[axis]
     if size is not None and any(not -size <= k < size for k in kth):
         raise ShapeError(f"{name}: kth {kth} is out of bounds for an axis of {size} elements")
-    return make(f"numpy_{name}", (x,), {"axis": axis, "kth": kth})
+    return make(name if places else f"numpy_{name}", (x,), {"axis": axis, "kth": kth})
 
 
 # --- order ------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ def pieces(x, starts):
 
 
 def orders(x):
-    best = np.argpartition(-x, 5, axis=1)[:, :5]
+    best = np.sort(np.take_along_axis(x, np.argpartition(-x, 5, axis=1)[:, :5], 1))
     return np.argsort(x), x.argsort(axis=0), best, np.partition(x, (3, -2), axis=0)
 
 

@@ -444,6 +444,7 @@ register_rules(
         "searchsorted": later("order", "searchsorted"),
         "first_equal": later("order", "equal"),
         **dict.fromkeys(("argsort", "first_places"), later("order", "places")),
+        "argpartition": later("order", "partition"),
         "attention": later("attention", "attention"),
         "attention_grad": later("attention", "attention_grad"),
         "attention_values_grad": later("attention", "values_grad"),

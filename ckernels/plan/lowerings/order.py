@@ -11,6 +11,7 @@ from ...codegen.lower import Launch
 from ...codegen.raw import Dims, RawKernel, block, moved, times, unravel
 from ...graph.shapes import product
 from ...graph.sizes import estimate
+from ...ops.sort import part_of
 from ...plan.records import ORDER, OrderDims
 from ...schedule.cost import work
 from ..native import emit, slots
@@ -25,7 +26,7 @@ KINDS = {
     "float32": FLOAT,
     "float64": FLOAT,
 }
-SORT, PLACES, EQUAL = range(3)
+SORT, PLACES, EQUAL, PARTITION = range(4)
 MOST_ROWS = 3  # axes of rows
 
 
@@ -45,6 +46,12 @@ def lower(what):
         x, axis = node.inputs[0], node.attrs["axis"]
         if x.dtype not in KINDS:
             return False
+        falling, count = node.attrs.get("falling", False), node.shape[axis]
+        if what == PARTITION:
+            near_end = part_of(node.attrs["kth"], x.shape[axis])
+            if near_end is None:
+                return False
+            falling, count = near_end
         source, target = plan.layout(x), plan.target(node)
         sizes, (near, far) = rows_of(source, target, axis)
         if len(sizes) > MOST_ROWS:
@@ -56,9 +63,9 @@ def lower(what):
             width=ITEMSIZE[x.dtype].bit_length() - 1,
             kind=KINDS[x.dtype],
             what=what,
-            falling=int(node.attrs.get("falling", False)),
+            falling=int(falling),
             length=x.shape[axis],
-            count=node.shape[axis],
+            count=count,
             size=0,
             step=source.strides[axis],
             apart=target.strides[axis],
@@ -143,4 +150,4 @@ def searchsorted(plan, node):
     return True
 
 
-sort, places = lower(SORT), lower(PLACES)
+sort, places, partition = lower(SORT), lower(PLACES), lower(PARTITION)

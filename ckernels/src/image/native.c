@@ -94,9 +94,10 @@ static int sane_order(const ck_order_dims *d)
         if (d->sizes[k] < 0 || !product(&all, d->sizes[k], MOST))
             return 0;
     return d->kind >= 0 && d->kind < 5 && d->width >= 0 && d->width < 4
-           && widths[d->kind] >> d->width & 1 && d->what >= 0 && d->what <= 2 && (d->falling | 1) == 1
+           && widths[d->kind] >> d->width & 1 && d->what >= 0 && d->what <= 3 && (d->falling | 1) == 1
            && d->length >= 0 && d->length <= INT32_MAX && product(&all, d->length, MOST)
-           && d->count >= 0 && d->count <= d->length && (d->what == 1 || d->count == d->length)
+           && d->count >= 0 && d->count <= d->length && (d->what & 1 || d->count == d->length)
+           && (d->what != 3 || !d->falling || d->count <= d->length / 2)
            && d->size >= 0 && (d->what != 2 || d->kind < 2)
            && d->slots >= 1 && d->slots <= 1024;
 }
@@ -183,7 +184,8 @@ static void dense(const int64_t shape[5], int64_t strides[5])
 static int span_of_order(const ck_order_dims *d, int result, ck_operand *out)
 {
     const int64_t *rows = result ? d->far : d->near, size = result && d->what ? 8 : 1 << d->width;
-    int64_t shape[5] = {d->sizes[0], d->sizes[1], d->sizes[2], result ? d->count : d->length, 1};
+    const int64_t line = result && d->what == 1 ? d->count : d->length;
+    int64_t shape[5] = {d->sizes[0], d->sizes[1], d->sizes[2], line, 1};
     int64_t strides[5] = {rows[0], rows[1], rows[2], result ? d->apart : d->step, 1};
     return span_of(shape, strides, size, out) ? 1 : -1;
 }

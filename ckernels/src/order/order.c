@@ -80,6 +80,26 @@ static void places(const order *o, const ck_order_row *row)
         ((int64_t *)row->to)[i * row->far] = (int64_t)(found[i] & mask);
 }
 
+/* All places of a row: the first ones in front in their order, or the last ones behind (falling),
+   and the others as they come. */
+static void partition(const order *o, const ck_order_row *row)
+{
+    const int64_t n = row->n, far = row->far, end = row->falling ? n - row->count : n;
+    int64_t *to = row->to, next = row->falling ? 0 : row->count;
+    places(o, row);
+    char *chosen = row->scratch;
+    memset(chosen, 0, (size_t)n);
+    for (int64_t i = 0; i < row->count; i++) {
+        chosen[to[i * far]] = 1;
+        if (row->falling)
+            to[(n - 1 - i) * far] = to[i * far];
+    }
+    for (int64_t i = 0; next < end; i++) {
+        to[next * far] = i;
+        next += !chosen[i];
+    }
+}
+
 static void lanes(const order *o, const ck_order_row *row, int64_t lo, int64_t hi)
 {
     const char *from[MOST_LANES];
@@ -98,7 +118,7 @@ static int run(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
     ck_order_row row = {NULL, NULL, d->length, d->count, d->step, d->apart, (int)d->kind,
                         (int)d->falling, o->scratch + lo * o->slot_bytes};
     const int64_t end = o->rows * hi / o->tasks;
-    const int side_by_side = d->what != CK_EQUAL
+    const int side_by_side = d->what != CK_EQUAL && d->what != CK_PARTITION
         && d->length <= (d->what ? CK_RANKED : o->kernels->longest);
     (void)unused;
     for (int64_t i = o->rows * lo / o->tasks, next; i < end; i = next) {
@@ -115,6 +135,8 @@ static int run(void *const *p, const int64_t *unused, int64_t lo, int64_t hi)
             o->kernels->sort(&row);
         else if (d->what == CK_ARGSORT)
             places(o, &row);
+        else if (d->what == CK_PARTITION)
+            partition(o, &row);
     }
     return CK_OK;
 }
@@ -172,7 +194,7 @@ int ck_order(void *const *p, const void *record, ck_fn epilogue)
         return CK_OK;
     if (d->length > CK_LIBRARY && d->what != CK_EQUAL) {
         ask_library(d->what == CK_SORT ? (int)d->width : 2);
-        if (d->what == CK_ARGSORT)
+        if (d->what != CK_SORT)
             ask_library(3);
     }
     int64_t each = o.rows / o.tasks * d->length * (d->what == CK_SORT ? PS_SORT : PS_ORDER);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { CK_UNSIGNED, CK_SIGNED, CK_HALF, CK_BFLOAT, CK_FLOAT };      /* classes of elements */
-enum { CK_SORT, CK_ARGSORT, CK_EQUAL };                             /* what is asked for */
+enum { CK_SORT, CK_ARGSORT, CK_EQUAL, CK_PARTITION };               /* what is asked for */
 enum {
     CK_SPARE = 128,                    /* places found beyond those that are asked for */
     CK_LIBRARY = 512,                  /* words the library's sorts take on any machine */

@@ -54,8 +54,8 @@ CASES = [
     (np.take_along_axis, (M, np.argsort(M, 1)), {"axis": 1}), (np.sort, (M,), {"axis": 0}),
     (np.sort, (I8,), {"axis": None}), (np.argsort, (I8,), {"kind": "stable"}),
     *[(np.argsort, (x,), {"axis": a}) for x in (I8, M, HOLES, TIES, I8 > 5) for a in (0, -1, None)],
-    *[(f, (TIES, k), {"axis": a}) for f in (np.partition, np.argpartition) for k in (3, (1, -2))
-      for a in (0, -1, None)],
+    *[(f, (TIES, k), {"axis": a}) for a in (0, -1, None) for f, k in
+      ((np.partition, 3), (np.partition, (1, -2)), (np.argpartition, (1, -2)))],
     (np.real, (M,), {}), (np.imag, (M + 1j,), {}), (np.nan_to_num, (HOLES,), {"nan": 2.0}),
     *[(np.round, (M, d), {}) for d in (0, 2)], (np.round, (M * 100, -1), {}), (np.round, (I8,), {}),
     (np.isclose, (M, M + 1e-9), {}), (np.isclose, (HOLES, HOLES), {"equal_nan": True}),

@@ -50,3 +50,43 @@ def test_sorted_and_places(dtype, axis):
             np.testing.assert_array_equal(got, np.sort(values, axis))
             np.testing.assert_array_equal(places, np.argsort(values, axis, kind="stable"))
     assert native(f)
+
+
+def parted(x, k):
+    """Places along the last axis: the elements before k and at it in order, or those from it on
+    where these are fewer; the others as they are."""
+    order = np.argsort(x, -1, kind="stable")
+    n = x.shape[-1]
+    if 2 * k < n:
+        front, count = order[..., : k + 1], k + 1
+    else:  # of the last ones the largest is last, of equal ones the first
+        turned = np.flip(x, -1)
+        front, count = n - 1 - np.argsort(turned, -1, kind="stable")[..., k:], n - k
+    rest = np.array([np.setdiff1d(np.arange(n), row) for row in front.reshape(-1, count)], int)
+    rest = rest.reshape(*x.shape[:-1], n - count)
+    return np.concatenate([front, rest] if 2 * k < n else [rest, front], -1)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("k", [0, 3, 20, -1, -4])
+def test_places_about_one_place(dtype, k):
+    x = K.placeholder((None,) * 2, dtype=dtype)
+    for axis in (0, 1):
+        f = K.function([x], Tensor(ops.numpy_partition(x.node, k, axis, True)))
+        for shape in ((41, 39), (400, 300), (1, 22), (24, 1), (0, 24), (24, 0)):
+            if not -shape[axis] <= k < shape[axis]:
+                continue
+            a = some(shape, dtype)
+            for values in (a, np.asfortranarray(a), a[::-1, ::-1]):
+                rows = np.moveaxis(values, axis, -1)
+                want = np.moveaxis(parted(rows, k % shape[axis]), -1, axis)
+                np.testing.assert_array_equal(f(values), want)
+    assert native(f)
+
+
+def test_a_partition_at_a_place_that_is_not_there():
+    x = K.placeholder((None,))
+    f = K.function([x], Tensor(ops.numpy_partition(x.node, 4, 0, True)))
+    assert f(np.array([5, 4, 3, 2, 1])).tolist() == [1, 2, 3, 4, 0]
+    with pytest.raises(ValueError, match="out of bounds"):
+        f(np.arange(3))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ckernels import _runtime
 from ckernels.plan.instructions import words
-from ckernels.plan.lowerings.order import EQUAL, KINDS, PLACES, SORT
+from ckernels.plan.lowerings.order import EQUAL, KINDS, PARTITION, PLACES, SORT
 from ckernels.plan.records import OrderDims
 from src.natives import OPS, bounds, fenced, ffi, load, same_for_all_threads
 
@@ -17,7 +17,7 @@ DTYPES = sorted(set(KINDS) - {"bfloat16"})
 LENGTHS = (1, 2, 3, 4, 5, 8, 9, 10, 11, 16, 17, 24, 25, 63, 64, 65, 257, 512, 513, 1500)
 
 
-def dims(x, what, out, falling=0, slots=2, size_of_axis=0):
+def dims(x, what, out, falling=0, slots=2, size_of_axis=0, count=None):
     """The words for the rows of a matrix x along its last axis."""
     size = x.itemsize
     return words(
@@ -28,7 +28,7 @@ def dims(x, what, out, falling=0, slots=2, size_of_axis=0):
             what=what,
             falling=falling,
             length=x.shape[1],
-            count=out.shape[1],
+            count=out.shape[1] if count is None else count,
             size=size_of_axis,
             step=x.strides[1] // size,
             apart=1,
@@ -44,10 +44,10 @@ def dims(x, what, out, falling=0, slots=2, size_of_axis=0):
 def run(x, what, count=None, falling=0, slots=2, size_of_axis=0, code=0):
     """What the runtime makes of the rows of x, which lie between forbidden pages; None where it
     says `code`."""
-    shape = (x.shape[0], x.shape[1] if count is None else count)
+    shape = (x.shape[0], x.shape[1] if count is None or what == PARTITION else count)
     out = fenced(np.zeros(shape, x.dtype if what == SORT else "int64"))
     lib, span = load(), ffi.new("ck_operand *")
-    words_ = ffi.new("int64_t[]", dims(x, what, out, falling, slots, size_of_axis))
+    words_ = ffi.new("int64_t[]", dims(x, what, out, falling, slots, size_of_axis, count))
     scratch = fenced(np.full(-(-lib.ck_native_scratch(words_) // 64) * 64, 255, "uint8"))
     for which, array in enumerate((x, out)):
         assert lib.ck_native_operand(words_, which, span) == 1
@@ -131,6 +131,22 @@ def test_first_places(data):
     np.testing.assert_array_equal(run(fenced(x), PLACES, count, falling=1), turned)
 
 
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_places_parted(data):
+    """The first or the last of each row in order, the others as they come."""
+    dtype, falling = data.draw(st.sampled_from(DTYPES)), data.draw(st.integers(0, 1))
+    n = data.draw(st.sampled_from((2, 9, 40, 300, 700, 5000)))
+    x = numbers(data.draw, dtype, 2, n).astype(dtype)
+    count = data.draw(st.sampled_from((1, n // 2, n // 9 + 1, n if not falling else 1)))
+    got = run(fenced(x), PARTITION, count, falling=falling)
+    found = run(fenced(x), PLACES, count, falling=falling)
+    for row, first in zip(got, found):
+        others = np.setdiff1d(np.arange(n), first)
+        want = [others, first[::-1]] if falling else [first, others]
+        np.testing.assert_array_equal(row, np.concatenate(want))
+
+
 @pytest.mark.parametrize("what", [SORT, PLACES])
 @pytest.mark.parametrize("n", [7, 100, 2000])
 def test_threads_and_slots(long_rows, what, n):
@@ -145,13 +161,17 @@ def test_refused():
     good = dims(x, SORT, x)
     names = {name: k for k, name in enumerate(OrderDims.FIELDS)}
     assert _runtime.native_scratch(good) > 0
-    for name, value in (("width", 4), ("width", 1), ("kind", 5), ("what", 3), ("falling", 2),
+    for name, value in (("width", 4), ("width", 1), ("kind", 5), ("what", 4), ("falling", 2),
                         ("length", -1), ("length", 1 << 31), ("count", 3), ("count", 5),
                         ("sizes", -1)):  # fmt: skip
         bad = list(good)
         bad[names[name]] = value
         with pytest.raises(ValueError):
             _runtime.native_scratch(bad)
+    places = np.zeros((3, 4), "int64")
+    assert _runtime.native_scratch(dims(x, PARTITION, places, falling=1, count=2)) > 0
+    with pytest.raises(ValueError):  # they would be moved over each other
+        _runtime.native_scratch(dims(x, PARTITION, places, falling=1, count=3))
 
 
 @pytest.mark.parametrize("dtype", [f"{sign}int{8 << k}" for sign in ("", "u") for k in range(4)])
