@@ -21,6 +21,7 @@ from ..ops.ragged import unmasked
 from ..runtime.function import make_function
 from ..runtime.staged import StagedFunction
 from . import namespace
+from .growing import Growing, settled
 from .maybe import MaybeNumber
 from .number import PythonNumber
 from .program import TracedNames
@@ -41,7 +42,7 @@ def is_leaf(x):
 
 
 def is_traced(x):
-    return isinstance(x, (ArrayValue, PythonNumber, np.ndarray, np.generic))
+    return isinstance(x, (ArrayValue, PythonNumber, np.ndarray, np.generic, Growing))
 
 
 def is_any(x):
@@ -310,7 +311,7 @@ def run_over(tree, trace, leaves):
     else:
         found = jitted.body(build)(*args, **kwargs)
     unchanged((args, kwargs, free), tree.described, values)
-    return values, found
+    return values, settled(found)
 
 
 def holds(trace):
@@ -324,6 +325,7 @@ def holds(trace):
 
 def and_checks(whole, values):
     """What has to be true for a trace, with the conditions of all checks in what it computes."""
+    values = [x.whole() if isinstance(x, Growing) else x for x in values]
     roots = [x.read() if isinstance(x, ArrayValue) else x.node for x in values
              if isinstance(x, (ArrayValue, PythonNumber))]  # fmt: skip
     for node in toposort(roots):
@@ -352,7 +354,7 @@ def plain_function(tree, leaves):
     flatten(found, is_traced, outs)
     if any(isinstance(v, ArrayValue) and v.read() is not n for v, n in zip(values, tree.inputs)):
         raise NotSupported("it stores into its arguments")
-    if any(isinstance(x, MaybeNumber) for x in outs):
+    if any(isinstance(x, (MaybeNumber, Growing)) for x in outs):
         raise NotSupported("values decide whether it returns a Python number or one of NumPy")
     nodes = [x.read() if isinstance(x, ArrayValue) else x.node if isinstance(x, PythonNumber)
              else constant(x) for x in outs]  # fmt: skip
@@ -481,6 +483,9 @@ class Traced:
 
     def maker(self, x, values):
         """(how, number of the output or leaf, more) by which one result is made."""
+        if isinstance(x, Growing):
+            array, make = x.taken_apart()
+            return "part", self.place(array.read()), (id(x), [(make, [])])
         if not isinstance(x, (ArrayValue, PythonNumber)):
             if isinstance(x, np.ndarray):
                 return "constant", x.copy(), None

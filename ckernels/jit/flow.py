@@ -6,9 +6,14 @@ itself both sides are traced: stores happen only where it holds, names get the o
 value. A loop that is no scan is taken turn by turn.
 """
 
+import builtins
+import operator
+
 from .. import ops
 from ..graph.node import constant
 from ..ops.scan import ENDLESS
+from . import turns
+from .growing import Growing, Needs
 from .jumps import RESULT
 from .namespace import Indexed, rows_of
 from .number import PythonNumber, converted, known
@@ -45,7 +50,14 @@ FEW = 1  # turns that are taken one by one, whatever they do
 UNROLLED = 400  # arrays that a loop may make in all its turns to be taken turn by turn
 
 
+MOST_LISTS = 8  # rooms that are made for the lists of one loop
 MOST_INT = 2**63 - 1
+
+
+def close(lists, made=None):
+    """End the loop that appended to lists. made: its Turns, if it became a scan."""
+    for each in {id(x): x for x in lists}.values():
+        each.close(made)
 
 
 def as_node(x):
@@ -67,6 +79,7 @@ class Flow:
                 "_ck_after": self.after, "_ck_and": self.and_,
                 "_ck_or": self.or_, "_ck_not": self.not_,
                 "_ck_all": self.all_, "_ck_any": self.any_,
+                "_ck_list": self.list_,
                 "_ck_convert": converted}  # fmt: skip
 
     # ---- loops ---------------------------------------------------------------------------------
@@ -85,7 +98,7 @@ class Flow:
             return (rows.at(self.number(rows.ends, count, turn)),)
 
         try:
-            self.scan(body, item, count, stop, ends=False)
+            self.scan(body, item, count, stop, ends=False, range=rows.ends)
         except NotOne as problem:
             if not (problem.first and isinstance(count, int)):
                 return self.each(rows, body, stop)
@@ -157,25 +170,51 @@ class Flow:
             return first[0], max(last[1] - 1, first[0]) if last else MOST_INT
         return min(last[0] + 1, first[1]) if last else -MOST_INT, first[1]
 
-    def scan(self, body, item, count, test=None, ends=True):
+    def scan(self, body, item, count, test=None, ends=True, range=None):
         """A loop as a scan; NotOne, with nothing changed, where it is none or not worth it. test:
-        whether it goes on; ends False: whether it ends early, as it need not."""
+        whether it goes on; ends False: whether it ends early, as it need not. range: the numbers
+        of its turns, where it has them."""
         trace = self.trace
         if body.__code__ in trace.reasons:
             raise NotOne
         before = Before(trace, cells_of(body, test))
-        turns = Turns(trace, body, item, count, test, ends)
         few = isinstance(count, int) and test is None
+        lists, made = [], None
         try:
-            turns.take(UNROLLED // count if few else -1)
+            while True:
+                made = Turns(trace, body, item, count, test, ends)
+                try:
+                    made.take(UNROLLED // count if few else -1)
+                    break
+                except Needs as need:
+                    before.undo()
+                    self.make_room(need, lists, range, test is not None)
+            close(lists, made)
         except (Pinned, InNumPy):
             raise
         except Exception as problem:  # of placeholders: whether it is real the turns will tell
             before.undo()
-            first = turns.differs and not isinstance(problem, TooFewTurns)
+            close(lists)
+            first = made.differs and not isinstance(problem, TooFewTurns)
             if not first and not isinstance(problem, TooFewTurns):
                 trace.reasons[body.__code__] = str(problem).split("\n")[0]
             raise NotOne(first) from problem
+
+    def make_room(self, need, lists, range, counted):
+        """Let a list have room for what turns append."""
+        if (
+            range is None
+            or len(lists) > MOST_LISTS
+            or len(self.trace.predicates) != need.list.under
+        ):
+            raise Untraceable("a list that grows in a loop without an end, or on a side of an if")
+        ends = [operator.index(e) for e in (range.start, range.stop, range.step)]
+        lists.append(need.list)
+        need.list.open(need, len(builtins.range(*ends)), counted or need.counted)
+
+    def list_(self, items):
+        """A list that a loop appends to."""
+        return Growing(self.trace, turns, items) if self.trace.types_matter else items
 
     def while_(self, test, body):
         """`while test(): body()`."""

@@ -18,6 +18,7 @@ from ..graph.node import constant
 from ..numpy.promote import NUMPY, kind_of
 from ..numpy.rows import as_operand, call
 from ..numpy.value import ArrayValue, result
+from .growing import Growing
 from .number import OF_MATH, PythonNumber, converted, of_math, of_sizes, whole
 
 REFUSED = {"random", "time", "os", "sys", "datetime", "logging", "threading", "subprocess", "io",
@@ -125,6 +126,8 @@ def is_element(x):
 
 def traced_len(x):
     """len(), which of an axis whose size is open is a traced number."""
+    if isinstance(x, Growing):
+        return x.length()
     return x.shape[0] if isinstance(x, ArrayValue) and x.ndim else len(x)
 
 
@@ -231,7 +234,8 @@ def of_lists(trace, function):
 
     @functools.wraps(function)
     def called(*args, **kwargs):
-        if args and type(args[0]) in (list, tuple) and trace.inside_of(args[0]):
+        if args and (isinstance(args[0], Growing) or type(args[0]) in (list, tuple)
+                     and trace.inside_of(args[0])):  # fmt: skip
             args = (trace.array(args[0]), *args[1:])
         return function(*args, **kwargs)
 
@@ -250,11 +254,31 @@ def of_parts(trace, function):
 
     @functools.wraps(function)
     def called(arrays, *args, **kwargs):
+        if isinstance(arrays, Growing):
+            if not arrays.is_list():
+                return of_rows(function, arrays.array(), *args, **kwargs)
+            arrays = arrays.pieces
         if type(arrays) in (list, tuple):
             arrays = [array(a) for a in arrays]
         return function(arrays, *args, **kwargs)
 
     return called
+
+
+def of_rows(function, x, axis=0, **options):
+    """What joins a list of arrays, of those that are the rows of `x`."""
+    if axis == 0 and not options:
+        if function is np.stack or function is np.vstack and x.ndim == 2:
+            return x
+        if function is np.vstack and x.ndim == 1:
+            return x[:, None]
+        if x.ndim == 2 and function in (np.concatenate, np.hstack):
+            return x.reshape(-1)
+        if x.ndim == 2 and function is np.column_stack:
+            return x.T.copy()
+        if x.ndim > 2 and function in (np.concatenate, np.vstack):
+            return x.reshape((-1, *x.shape[2:]))
+    raise NotSupported(f"np.{function.__name__} of a list that grows in a loop")
 
 
 class Joined:
@@ -392,6 +416,8 @@ def is_instance(x, kinds):
     kinds = tuple(_flat(kinds))
     kinds = tuple(type if k is traced_type else k for k in kinds)
     plain = tuple(np.ndarray if isinstance(k, ArrayClass) else k for k in kinds)
+    if isinstance(x, Growing):
+        return issubclass(list, plain)
     if isinstance(x, PythonNumber):
         return issubclass(x.kind, tuple(k for k in plain if isinstance(k, type)))
     if isinstance(x, ArrayValue):

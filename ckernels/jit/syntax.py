@@ -204,7 +204,7 @@ class FunctionSource:
 
     def __init__(self, node):
         self.node, self.count, self.changed = node, 0, False
-        self.uses = {}
+        self.uses, self.grown = {}, ()
 
     def change(self):
         """Rewrite its statements; whether anything was."""
@@ -214,6 +214,7 @@ class FunctionSource:
         names = [n for n in inside(node.body) if isinstance(n, (ast.Global, ast.Nonlocal))]
         if names:
             return False
+        self.grown = grown(node.body)
         flags = Jumps()
         body = flags.function(node.body[start:])
         node.body[start:] = body
@@ -300,10 +301,20 @@ class FunctionSource:
             self.changed |= FunctionSource(s).change()
         if isinstance(s, SCOPES):
             return [s]
+        if self.grown:
+            s = self.listed(s)
         for field in ("body", "orelse", "finalbody"):
             if isinstance(getattr(s, field, None), list):
                 setattr(s, field, self.statements(getattr(s, field)))
         return [self.expressions(s)]
+
+    def listed(self, s):
+        """A statement that makes a list which loops append to, as a call."""
+        made = {each for each, name in lists_made(s) if name in self.grown}
+        if made:
+            s.value = ListsMade(made).visit(s.value)
+            self.changed = True
+        return s
 
     def expressions(self, s):
         """A statement whose expressions `a if test else b`, `a and b` and `not a` are calls."""
@@ -414,6 +425,49 @@ class FunctionSource:
         name = "_ck_after" if hasattr(s, "of_flag") else "_ck_if"
         done = call(name, self.test(s.test), *[side for _, side in sides])
         return [*[made for made, _ in sides], placed(ast.Expr(done), s)]
+
+
+def grown(statements):
+    """The names of lists that statements make and loops among them append to."""
+    found = set()
+    for loop in inside(statements):
+        if isinstance(loop, (ast.For, ast.While)):
+            found |= {appended_to(n.value) for n in inside(loop.body) if isinstance(n, ast.Expr)}
+    return found & {name for n in inside(statements) for _, name in lists_made(n)}
+
+
+def lists_made(s):
+    """(list as it is written, name) of each in `name = [...]` or `a, name = b, [...]`."""
+    if not isinstance(s, ast.Assign) or len(s.targets) != 1:
+        return
+    pairs = [(s.value, s.targets[0])]
+    if isinstance(s.value, ast.Tuple) and isinstance(s.targets[0], ast.Tuple):
+        values, targets = s.value.elts, s.targets[0].elts
+        pairs = zip(values, targets) if len(values) == len(targets) else ()
+    for value, target in pairs:
+        if isinstance(value, ast.List) and isinstance(target, ast.Name):
+            yield value, target.id
+
+
+class ListsMade(ast.NodeTransformer):
+    """Some lists of an expression as calls that make them."""
+
+    def __init__(self, lists):
+        self.lists = lists
+
+    def visit_List(self, node):
+        return placed(call("_ck_list", node), node) if node in self.lists else node
+
+
+def appended_to(node):
+    """The name of `name.append(x)`, or None."""
+    func = getattr(node, "func", None)
+    plain = isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords
+    if plain and isinstance(func, ast.Attribute) and func.attr == "append" and isinstance(
+        func.value, ast.Name
+    ) and not isinstance(node.args[0], ast.Starred):  # fmt: skip
+        return func.value.id
+    return None
 
 
 def loop_jumps(s):

@@ -18,6 +18,7 @@ from ..numpy.value import ArrayValue, MovingSlice
 from ..ops import reference
 from ..ops.ragged import distance
 from ..ops.shape import size_of
+from .growing import Growing
 from .number import PythonNumber, item_of, of_sizes
 
 SMALL = 8  # sizes up to this are part of a trace: loops over short axes are unrolled
@@ -67,6 +68,8 @@ class TurnLeaves(set):
     def __init__(self, found):
         super().__init__(found)
         self.guards, self.chosen = [], 0
+        self.turn, self.born, self.grown, self.appended = None, 0, {}, []
+        self.loose = False  # whether a list holds a scalar where it got Python's number
 
 
 class Trace(Owner):
@@ -88,6 +91,9 @@ class Trace(Owner):
         self.types_matter = True  # whether results are to be of the Python types that NumPy gives
 
     # ---- what values ask -----------------------------------------------------------------------
+
+    def array(self, x, dtype=None):
+        return super().array(x.array() if isinstance(x, Growing) else x, dtype)
 
     def made(self, scalar):
         """Note that an array was made."""

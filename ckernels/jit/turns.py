@@ -31,6 +31,7 @@ from .trees import flatten, put_together
 MOST_OBJECTS = 10_000  # that are looked through for changes
 ATTEMPTS = 6
 SHORT = 8  # turns that make scalars alone may be taken one by one: a kernel takes more of them
+DECIDED = {"mask_indices", "nonzero", "repeat_index"}  # ops whose sizes data decide
 UNSET = object()
 
 
@@ -226,7 +227,7 @@ def held_by(x, kind):
     if mine.how != "number" or kind.how == "array" or bool in (mine.type, kind.type):
         return mine.how == "number" and mine.type is kind.type and kind.dtype == mine.dtype
     if isinstance(x, PythonNumber):
-        return kind.dtype == "float64" and mine.dtype == "float64"
+        return kind.dtype == mine.dtype and kind.dtype in ("float64", "int64")
     if mine.type is complex:
         return kind.dtype == "complex128" or kind.dtype == "complex64" and x in (0, 1)
     return np.dtype(kind.dtype).kind in "iuf" and np.asarray(x).astype(kind.dtype) == x
@@ -328,15 +329,20 @@ class Turns:
         level = self.level = TurnLeaves({turn})
         objects = Objects([*map(contents, self.cells.values()), self.body])
         self.begin(level)
-        before.born = trace.births
+        before.born = level.born = trace.births
+        level.turn = turn
         trace.inside.append(level)
         condition, scans, arrays = None, trace.scans, trace.arrays
         try:
             self.body(*self.item(turn))
             if self.test is not None:
                 condition = self.goes_on()
+            if any(x.current() != version for _, x, version in level.appended):
+                raise Untraceable("an array that is stored into once a list has it")
             after = {n: contents(c) for n, c in self.cells.items()}
             complete = self.carries_all(before, after)
+            if complete and level.loose:
+                raise Untraceable("a list of Python's numbers and NumPy's")
             if complete:
                 few = trace.count - before.count <= most and trace.scans == scans
                 few = few and (trace.arrays > arrays or self.count <= SHORT)
@@ -467,6 +473,9 @@ class Turns:
             for k, (x, (kind, root)) in enumerate(zip(leaves, carried.kinds)):
                 news = nodes_of(x, kind)
                 first = [*map(self.zeros, news)] if carried.first is None else self.firsts[name][k]
+                if kind.how == "array" and root is None:  # which a list may have too
+                    root = next((g.buffer for g, y, _ in self.level.appended
+                                 if y.root() is x.root()), None)  # fmt: skip
                 left.append((len(self.carries), kind, root, x))
                 self.carries += zip(first, carried.inputs[k], news)
             self.names_left.append((name, carried, left))
@@ -482,6 +491,10 @@ class Turns:
             self.outputs(lambda outs: rebuild(outs, self.same))
         if left_to_numpy([now for _, _, now in self.carries]):
             raise InNumPy("complex numbers in a turn, where each would be a call of NumPy")
+        if self.trace.types_matter and any(
+            n.op.name in DECIDED for n in toposort([now for _, _, now in self.carries])
+        ):
+            raise InNumPy("shapes that data decide in each turn, which would be calls of NumPy")
         own = list(self.trace.of_turns())
         self.outputs(lambda outs: masked(outs, own))
 
@@ -527,6 +540,12 @@ class Turns:
         trace.count += len(self.carries)
         trace.scans += 1
         trace.carried_before[self.body.__code__] = list(self.arrays.values())
+
+    def began_as_number(self):
+        """Whether a name that is a scalar after a turn is Python's number before the first one."""
+        return any(kind_of(y).how == "number" and k.how == "scalar"
+                   for n in self.names.values() if n.first is not None
+                   for y, (k, _) in zip(n.first, n.kinds))  # fmt: skip
 
     def sure(self, name):
         """Whether a name that a turn sets first has a value after the loop: there is a turn, or the

@@ -1,0 +1,195 @@
+"""Lists that loops append to, beside NumPy: in each turn or in some, before and after others, with
+the end of the loop decided by data; what would be more than an array of rows is NumPy's."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import ckernels as ck
+from ckernels.base.errors import CKernelsWarning
+
+from .beside import check, flat, same
+
+V = np.random.default_rng(8).normal(size=600)
+
+
+def reservoir(rain, keep, stored):
+    flow = []
+    for p in rain:
+        out = (1 - keep) * stored
+        stored = stored + p - out
+        flow.append(out)
+    return np.array(flow), len(flow), stored
+
+
+def first_of_python(rain, stored):
+    flow = []
+    for p in rain:
+        flow.append(stored * 0.5)
+        stored = stored * 0.5 + p
+    return flow, np.array(flow)
+
+
+def path(x, turns):
+    way = [x]
+    for _ in range(turns):
+        x = 0.9 * x + 0.1
+        way.append(x)
+    return np.array(way), np.mean(way, axis=0)
+
+
+def alarms(x, limit):
+    found, ends, total, inside = [], [], x[0] * 0, False
+    for i in range(len(x)):
+        total += x[i]
+        if x[i] > limit and not inside:
+            found.append(i)
+            inside = True
+        elif x[i] <= limit and inside:
+            ends.append(total)
+            inside = False
+    return found, ends, np.array(found), len(ends)
+
+
+def until(x, limit):
+    steps, at = [], x[:2].copy()
+    for _ in range(500):
+        at = at * 0.99
+        steps.append(at)
+        if np.abs(at).sum() < limit:
+            break
+    return np.array(steps), np.vstack(steps), len(steps)
+
+
+def either(x):
+    out = []
+    for v in x:
+        if v > 0:
+            out.append(v)
+        else:
+            out.append(-2 * v)
+    return np.mean(out), np.array(out), isinstance(out, list)
+
+
+def in_turn(x, n):
+    levels = [0.0]
+    for i in range(n):
+        levels.append(levels[-1] * 0.5 + x[i])
+    levels.append(x[0])
+    return np.array(levels)
+
+
+def joined(x, n):
+    a, b, z = [], [], x[:4].copy()
+    for i in range(n):
+        z = np.tanh(z + x[i])
+        a.append(z)
+        b.append(np.outer(z, z))
+    return (np.stack(a), np.vstack(a), np.hstack(a), np.concatenate(a), np.column_stack(a),
+            np.concatenate(b), np.vstack(b), np.array(b).mean(axis=0), a, np.sum(a))  # fmt: skip
+
+
+def helped(x):
+    def doubled(z):
+        found = []
+        for v in z:
+            found.append(v * 2)
+        return found
+
+    return np.array(doubled(x)) + np.array(doubled(x[::-1]))
+
+
+def numbers(x, n):
+    whole, parts, truths = [], [], []
+    for i in range(n):
+        whole.append(i * i)
+        parts.append(float(x[i]) / 2)
+        truths.append(x[i] > 0)
+    return whole, parts, np.array(truths), np.array(whole)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    "function, args",
+    [(reservoir, (0.9, np.float64(5))), (path, (50,)), (alarms, (0.5,)),
+     (alarms, (-9.0,)), (either, ()),
+     (until, (0.5,)), (until, (1e-9,)), (in_turn, (599,)), (joined, (400,)), (helped, ()),
+     (numbers, (500,))],
+)  # fmt: skip
+def test_lists_of_loops(function, args, dtype):
+    check(function, V.astype(dtype), *args)
+
+
+def test_no_items_are_floats():
+    check(alarms, V, 99.0, traced=None)
+    for function in (either, helped):
+        check(function, V[:0], traced=None)
+
+
+def kept_and_changed(x, n):
+    w, rows = np.zeros(3), []
+    for _ in range(n):
+        w += x[:3]
+        rows.append(w)
+    return np.array(rows)
+
+
+def began_as_number(x, n):
+    return first_of_python(x[:n], 2.0)
+
+
+def changed_behind(x, n):
+    w, rows = np.zeros(3), []
+    for _ in range(n):
+        w = w + x[:3]
+        rows.append(w)
+    w += 1
+    return np.array(rows), w
+
+
+def changed_in_the_turn(x, n):
+    w, rows = np.zeros(3), []
+    for _ in range(n):
+        w = w + x[:3]
+        rows.append(w)
+        w[0] = 7
+    return np.array(rows)
+
+
+def taken_apart(x, n):
+    rows = []
+    for i in range(n):
+        rows.append((i, x[i]))
+    rows.sort()
+    return rows[0], rows.pop(), sum(r[1] for r in rows)
+
+
+def both_kinds(x, n):
+    rows = [1, 2.5]
+    for i in range(n):
+        rows.append(x[i])
+    return rows
+
+
+@pytest.mark.parametrize("n", [4, 590])
+@pytest.mark.parametrize(
+    "function", [kept_and_changed, changed_behind, changed_in_the_turn, taken_apart, both_kinds,
+                 began_as_number]
+)  # fmt: skip
+def test_what_is_more_than_rows(function, n):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CKernelsWarning)
+        for x in (V, V.astype("float32")):
+            for want, got in zip(flat(function(x, n)), flat(ck.jit(function)(x, n)), strict=True):
+                same(want, got)
+
+
+def test_gradients_have_lists_of_python():
+    def loss(x):
+        values = []
+        for k in range(4):
+            values.append((x**k).sum())
+        return np.array(values).sum()
+
+    np.testing.assert_allclose(ck.jit.grad(loss)(V), 1 + 2 * V + 3 * V**2)
