@@ -20,6 +20,8 @@ from .instructions import KernelCall
 from .lowerings.indexed import OneElement
 
 FAR = 1 << 62  # an index beyond is no index, and may be added to
+MOST_TERMS = 1000  # of which choices are looked into
+LONGEST = 1 << 21  # elements from the index of a step to that of the next
 HANDS_ON = ("neg", "where", "maximum", "minimum", "at_least", "at_most", "convert", "identity")
 ROUNDS = ("add", "sub", "true_div", "sqrt", "floor", "ceil", "trunc", "abs")
 NO_SUMS = ("mul", "true_div", "square", "sqrt", "abs", "lt", "le", "gt", "ge", "eq", "ne", "isnan",
@@ -92,6 +94,8 @@ class ScanOfElements:
         self.wary = kernel.is_short(scan)  # whether products may come from an earlier step
         self.chained = False  # whether products are added to what earlier steps left
         self.rising = {}  # {old state: what a step adds}
+        self.looked, self.read_at = {}, {}  # the first event that looks at an index, that reads
+        self.moment = 0  # the event that is written
         self.late, self.hot, self.bounds = [], [], set()
 
     # ---- what happens in a step -----------------------------------------------------------------
@@ -209,9 +213,22 @@ class ScanOfElements:
 
     def numbers(self, instr, at):
         """The values of an elementwise kernel, and where they go."""
-        ir, found, outs = instr.kernel, [], {}
-        summed = sums(ir)
+        ir, summed = instr.kernel, sums(instr.kernel)
+        found, versions = None, {}
+        while found is None:
+            found = self.values(instr, at, summed, versions)
+            for i in self.used_otherwise(ir, found, summed):
+                found, versions[i] = None, versions.get(i, 0) + 1
+        self.events.append(("numbers", *(found[value] for _, value in ir.stores)))
+        for operand, value in ir.stores:
+            self.store(instr.pointers[operand], ir.operands[operand].dtype, found[value])
+
+    def values(self, instr, at, summed, versions):
+        """The terms of the values of a kernel. summed: see `sums`; versions: {product: which one},
+        of those that are computed again though another kernel has them."""
+        ir, found = instr.kernel, []
         for i, v in enumerate(ir.values):
+            args = [found[a] for a in v.args]
             if v.op == "load":
                 term = self.loaded(instr.pointers[v.operand], v.dtype)
                 if i in summed and self.is_product(term):
@@ -219,24 +236,26 @@ class ScanOfElements:
             elif v.op == "literal":
                 term = self.literal(v.number, v.dtype)
             else:
-                term = self.computed(ir, v, [found[a] for a in v.args], i in summed, at)
+                if i in versions:
+                    args[0] = self.term("apart", args[0].dtype, (args[0],), ("of", versions[i]))
+                if v.op in ("add", "sub") and any(a.carried for a in args):
+                    self.chained |= any(ir.values[a].op in ("mul", "square") for a in v.args)
+                term = self.op(v.op, v.dtype, args, v.attrs, ir.values[v.args[-1]].dtype)
             found.append(term)
-        for operand, value in ir.stores:
-            outs[operand] = found[value]
-        self.events.append(("numbers", *outs.values()))
-        for operand, term in outs.items():
-            self.store(instr.pointers[operand], ir.operands[operand].dtype, term)
+        return found
 
-    def computed(self, ir, v, args, summed, at):
-        if v.op in ("mul", "square") and dtypes.is_float(v.dtype):
-            key = v.op, tuple(args)
-            call, other = self.products.setdefault(key, (at, summed))
-            if call != at and (summed or other):  # what both kernels compute is not computed once
-                args = [self.term("apart", args[0].dtype, (args[0],), (at,)), *args[1:]]
-        if v.op in ("add", "sub") and dtypes.is_float(v.dtype) and any(a.carried for a in args):
-            self.chained |= any(ir.values[a].op in ("mul", "square") for a in v.args)
-        last = ir.values[v.args[-1]].dtype
-        return self.op(v.op, v.dtype, args, v.attrs, last)
+    def used_otherwise(self, ir, found, summed):
+        """The products that another kernel has as well, for other uses: what adds to them there
+        must not decide how they are rounded here."""
+        others = set()
+        for i, v in enumerate(ir.values):
+            if v.op in ("mul", "square") and dtypes.is_float(v.dtype):
+                uses = {found[k] for k, user in enumerate(ir.values) if i in user.args}
+                uses |= {None} if any(value == i for _, value in ir.stores) else set()
+                before, added = self.products.setdefault(found[i], (uses, i in summed))
+                if before != uses and (added or i in summed):
+                    others.add(i)
+        return others
 
     def store(self, pointer, dtype, term):
         """Let a number be at a pointer."""
@@ -275,6 +294,7 @@ class ScanOfElements:
             value = self.loaded(near, dtype)
             held = self.version
             self.version += 1
+            self.look(axes, indices)
             self.events.append(("put", place, dtype, axes, indices, value, held, at))
             return
         variable = self.kernel.variable(far[0])
@@ -287,6 +307,8 @@ class ScanOfElements:
             raise NotPlain
         version = self.version if written else -1
         got = self.term("get", dtype, indices, (place, axes, version), moves=True)
+        self.look(axes, indices)
+        self.read_at.setdefault(got, len(self.events))
         self.events.append(("get", got, at))
         self.store(near, dtype, got)
 
@@ -300,6 +322,11 @@ class ScanOfElements:
         if op in HANDS_ON:
             return any(map(self.is_product, term.args))
         return op not in ROUNDS
+
+    def look(self, axes, indices):
+        """Note that indices are looked at by now."""
+        for (size, _), term in zip(axes, indices):
+            self.looked.setdefault((size, term), len(self.events))
 
     # ---- indices --------------------------------------------------------------------------------
 
@@ -319,36 +346,42 @@ class ScanOfElements:
         op = term.of[0]
         if op == "neg":
             found = self.even(term.args[0])
-            return found and (-found[0], _c("-", "0", found[1]))
+            return found and (_c("-", 0, found[0]), _c("-", "0", found[1]))
         if op in ("add", "sub"):
             a, b = map(self.even, term.args)
-            if a is None or b is None:
-                return None
-            by = a[0] + b[0] if op == "add" else a[0] - b[0]
-            return by, _c("+" if op == "add" else "-", a[1], b[1])
+            sign = "+" if op == "add" else "-"
+            return a and b and (_c(sign, a[0], b[0]), _c(sign, a[1], b[1]))
         if op == "mul":
-            x, y = term.args
-            if x.kind == "number":
-                x, y = y, x
-            found = self.even(x) if y.kind == "number" else None
-            return found and (found[0] * y.of[1], _c("*", found[1], y.of[0]))
+            x, y = term.args if term.args[0].moves else term.args[::-1]
+            found = None if y.moves else self.even(x)
+            by = y.of[1] if y.kind == "number" else self.held(y) if found else None
+            return found and (_c("*", found[0], by), _c("*", found[1], str(by)))
         return None
 
     def held(self, term):
         """C of a number that stays what it is, computed before the steps."""
         return self.define(self.before, term)
 
-    def index(self, term):
-        """How a quick step finds an index: ("even", by, base), ("choice", its condition, two such),
-        or None where it has to be looked at."""
+    def index(self, size, term):
+        """How a quick step finds an index: ("even", by, base); ("looked",), where it has been
+        looked at before; ("choice", its condition, two such); None where it has to be looked at."""
         found = self.even(term)
-        if found is not None:
-            return ("even", *found) if abs(found[0]) < 1 << 20 else None
+        if found is not None and (type(found[0]) is str or abs(found[0]) < LONGEST):
+            return ("even", *found)
         if term.kind == "op" and term.of[0] == "where":
-            both = [self.even(a) for a in term.args[1:]]
-            if None not in both and all(abs(b[0]) < 1 << 20 for b in both):
+            both = [self.index(size, a) for a in term.args[1:]]
+            if None not in both and all(b[0] != "choice" for b in both):
                 return ("choice", term.args[0], *both)
-        return None
+        return ("looked",) if self.looked.get((size, term), self.moment) < self.moment else None
+
+    def is_safe(self, axes, indices):
+        """Whether quick steps need not look at these indices."""
+        return all(self.index(size, i) is not None for (size, _), i in zip(axes, indices))
+
+    def is_direct(self, axes, indices):
+        """Whether none of them depends on a condition."""
+        found = [self.index(size, i) for (size, _), i in zip(axes, indices)]
+        return all(each is not None and each[0] != "choice" for each in found)
 
     def narrow(self, size, by, base):
         """Lines that leave the steps at which base + by * step is within 0 .. size - 1."""
@@ -358,7 +391,7 @@ class ScanOfElements:
         self.bounds.add(key)
         f, g, x = f"f{k}", f"g{k}", f"z{k}"
         lines = [f"const int64_t {x} = {base};"]
-        if abs(by) == 1:
+        if by in (1, -1):
             low, high = (f"-{x}", f"{size} - {x}") if by == 1 else (f"{x} - {size} + 1", f"{x} + 1")
             lines += [
                 f"const int64_t low = {low}, high = {high};",
@@ -366,12 +399,15 @@ class ScanOfElements:
             ]
             lines = [lines[0], f"if ({x} < -{FAR}l || {x} > {FAR}l) {g} = 0;",
                      "else {", *["    " + line for line in lines[1:]], "}"]  # fmt: skip
-        elif not by:
+        elif by == 0:
             lines.append(f"if ((uint64_t){x} >= (uint64_t){size}) {g} = 0;")
         else:
             last = f"{x} + {by} * (m{k} - 1)"
+            long = f"m{k} > {FAR // LONGEST}l"
+            if type(by) is str:
+                long += f" || {by} > {LONGEST} || {by} < -{LONGEST}"
             lines.append(
-                f"if ((uint64_t){x} >= (uint64_t){size} || m{k} > {1 << 40}l || "
+                f"if ((uint64_t){x} >= (uint64_t){size} || {long} || "
                 f"(uint64_t)({last}) >= (uint64_t){size}) {g} = 0;"
             )
         self.hot += ["{", *["    " + line for line in lines], "}"]
@@ -408,6 +444,9 @@ class ScanOfElements:
             return home.names[term]
         if term.kind == "op":
             op, attrs, last = term.of
+            bits = self.bits(term)
+            if bits is not None:
+                return self.name(home, term, bits.format(self.define(lines, term.args[0])))
             names = [self.define(lines, a) for a in term.args]
             text = expression(scalar(op, attrs, last, term.dtype), names)
         elif term.kind == "apart":
@@ -422,19 +461,35 @@ class ScanOfElements:
                 not term.moves or self.chained and term.kind == "old"
             ):
                 text = apart(term.dtype, text)
+        return self.name(home, term, text)
+
+    def name(self, home, term, text):
+        """Put a statement that defines a term."""
         name = home.names[term] = f"{'v' if term.moves else 'h'}{self.k}_{len(home.names)}"
         home.lines.append(f"const {ctype(term.dtype)} {name} = {text};")
         return name
 
+    @staticmethod
+    def bits(term):
+        """C of a quotient or remainder by a power of two, which takes bits alone, or None."""
+        if term.of[0] not in ("floor_div", "mod") or term.dtype not in ("int64", "int32"):
+            return None
+        by = term.args[1].of[1] if term.args[1].kind == "number" else 0
+        if by <= 0 or by & (by - 1):
+            return None
+        return f"{{}} >> {by.bit_length() - 1}" if term.of[0] == "floor_div" else f"{{}} & {by - 1}"
+
     def statements(self, lines, quick):
         """Put what happens in a step to lines."""
-        for event in self.events:
+        for moment, event in enumerate(self.events):
+            self.moment = moment
             if event[0] == "numbers" or event[0] == "load":
                 for term in event[1:]:
                     if not quick or term in self.roots:
                         self.define(lines, term)
             elif event[0] == "store":
                 _, place, term = event
+                term = self.puts[event] if quick else term
                 text = WRITTEN.get(term.dtype, "{0}").format(self.define(lines, term))
                 lines.lines.append(f"{place} = {text};")
             elif event[0] == "get":
@@ -453,42 +508,40 @@ class ScanOfElements:
         name = lines.names[term] = f"v{self.k}_{len(lines.names)}"
         lines.lines.append(f"const {ctype(term.dtype)} {name} = {text};")
 
-    def is_safe(self, indices):
-        return all(self.index(i) is not None for i in indices)
-
     def put(self, lines, event, quick):
         _, place, dtype, axes, indices, value, held, at = event
-        condition = None
-        if quick:
-            condition, indices, value = self.puts[event]
+        found = self.puts[event] if quick else ((), indices, value)
+        if found is None:
+            return
+        test, indices, value = found
         text = WRITTEN.get(dtype, "{0}").format(self.define(lines, value))
         offset = self.place(lines, axes, indices, at, quick)
         head = ""
-        if condition is not None:
-            test, was = self.define(lines, condition), self.terms.get(
-                ("get", dtype, indices, (place, axes, held)))  # fmt: skip
+        if test:
+            holds = ("" if test[1] else "!") + self.define(lines, test[0])
+            was = self.terms.get(("get", dtype, indices, (place, axes, held)))
             if was in lines.names:  # gcc makes masked stores of the other, which take longer
-                text = f"{test} ? {text} : {lines.names[was]}"
+                text = f"{holds} ? {text} : {lines.names[was]}"
             else:
-                head = f"if ({test}) "
+                head = f"if ({holds}) "
         lines.lines.append(f"{head}(({dtypes.C_NAMES[dtype]} *)({place}))[{offset}] = {text};")
 
     def place(self, lines, axes, indices, at, quick):
         """C of which element it is; indices that have to be are looked at."""
         names, base, by = [], [], []
         for (size, step), term in zip(axes, indices):
-            found = self.index(term) if quick else None
-            if found is None:
-                names.append(_times(self.checked(lines, size, term, at), step))
-            elif found[0] == "even":
+            found = self.index(size, term) if quick else None
+            if found is not None and found[0] == "even":
                 self.narrow(size, *found[1:])
                 base.append(_c("*", found[2], str(step)))
-                if found[1]:
+                if found[1] != 0:
                     by.append(_times(str(found[1]), step))
+            elif found is not None and found[0] == "choice":
+                both = [self.arm(lines, size, a, at) for a in term.args[1:]]
+                test = self.define(lines, term.args[0])
+                names.append(_times(f"({test} ? {both[0]} : {both[1]})", step))
             else:
-                for each in found[2:]:
-                    self.narrow(size, *each)
-                names.append(_times(self.define(lines, term), step))
+                names.append(_times(self.checked(lines, size, term, at), step))
         base = [b for b in base if b != "0"]
         if base:
             text = functools.reduce(functools.partial(_c, "+"), base)
@@ -501,6 +554,14 @@ class ScanOfElements:
         if by:
             names.append(f"j{self.k}" if by == ["1"] else f"j{self.k} * ({' + '.join(by)})")
         return " + ".join(names) or "0"
+
+    def arm(self, lines, size, term, at):
+        """C of one of two indices of which a condition chooses."""
+        found = self.index(size, term)
+        if found[0] == "looked":
+            return self.checked(lines, size, term, at)
+        self.narrow(size, *found[1:])
+        return f"({self.define(lines, term)})"
 
     def checked(self, lines, size, term, at):
         """The name of an index that is looked at, wrapped where it is negative."""
@@ -525,72 +586,127 @@ class ScanOfElements:
     # ---- quick steps ----------------------------------------------------------------------------
 
     def needed(self):
-        """The terms that quick steps define; finds `puts` that may be left out, and the `derived`
+        """The terms that quick steps define; finds what they store (`puts`), and the `derived`
         elements that are read instead of others."""
-        self.derived, self.puts, roots = {}, {}, []
-        for event in self.events:
+        self.derived, self.puts, self.made, self.memos, roots = {}, {}, set(), {}, {}
+        for moment, event in enumerate(self.events):
+            self.moment = moment
             if event[0] == "store":
-                roots.append(event[2])
+                self.puts[event] = self.plainer(event[2])
+                roots[event] = [self.puts[event]]
             elif event[0] == "put":
-                _, place, dtype, axes, indices, value, held, _ = event
-                condition, indices, value = self.conditional(place, axes, indices, value, held)
-                self.puts[event] = condition, indices, value
-                roots += [value, *([] if condition is None else [condition])]
-                roots += [i for i in indices if not self.is_even(i)]
-            elif event[0] == "get" and not self.is_safe(event[1].args):
-                roots.append(event[1])
-        seen, stack = set(), roots
+                test, indices, value = self.puts[event] = self.conditional(*event[1:7])
+                roots[event] = [value, *test[:1], *self.named(event[3], indices)]
+            elif event[0] == "get" and not self.is_safe(event[1].of[1], event[1].args):
+                roots[event] = [event[1]]
+        self.moment = len(self.events)
+        seen = {event: self.reached(found) for event, found in roots.items()}
+        self.join(seen)
+        return set().union(*seen.values())
+
+    def reached(self, terms):
+        """These terms and all that they are made of."""
+        seen, stack = set(), list(terms)
         while stack:
             term = stack.pop()
             if term not in seen:
                 seen.add(term)
-                args = term.args
-                if term.kind == "get":
-                    args = [i for i in args if not self.is_even(i)]
-                stack.extend(args)
+                stack += self.named(term.of[1], term.args) if term.kind == "get" else term.args
         return seen
 
-    def is_even(self, term):
-        found = self.index(term)
-        return found is not None and found[0] == "even"
+    def join(self, seen):
+        """Let two puts of one element, where a condition holds and where it does not, be one."""
+        before = None
+        for event in self.events:
+            if event[0] == "store":
+                before = None
+            elif event[0] == "put":
+                test, indices, value = self.puts[event]
+                if before is not None and test and before[1:4] == event[1:4]:
+                    other, elsewhere, first = self.puts[before]
+                    rest = set().union(*(found for e, found in seen.items() if e is not event))
+                    read = any(t.kind in ("get", "load") and t.of[-1] == event[6] for t in rest)
+                    if other == (test[0], not test[1]) and elsewhere == indices and not read:
+                        both = (first, value) if other[1] else (value, first)
+                        value = self.op("where", value.dtype, (test[0], *both))
+                        seen[event] |= seen.pop(before) | {value}
+                        self.puts[before], self.puts[event] = None, ((), indices, value)
+                        test = ()
+                before = event if test else None
 
-    def conditional(self, place, axes, indices, value, held):
-        """(condition, indices, value): where it does not hold, an element is put where it lies."""
-        none = None, indices, value
-        if value.kind != "op" or value.of[0] != "where":
-            return none
-        condition, taken, left = value.args
-        if (
-            left.kind != "get"
-            or left.of != (place, axes, held)
-            or not all(self.index(i) is not None for i in indices)
-        ):
-            return none
-        memo = {}
-        inside = tuple(self.given(condition, i, memo) for i in indices)
-        same = left.args == indices or left.args == inside
-        if not same or not all(self.is_even(i) for i in inside):
-            return none
-        return condition, inside, self.given(condition, taken, memo)
+    def named(self, axes, indices):
+        """Those of some indices that are no sums of the number of the step."""
+        found = [self.index(size, i) for (size, _), i in zip(axes, indices)]
+        return [i for i, f in zip(indices, found) if f is None or f[0] != "even"]
 
-    def given(self, condition, term, memo):
-        """A term as it is where a condition holds."""
+    def conditional(self, place, dtype, axes, indices, value, held):
+        """((condition, whether it has to hold), indices, value) of a put, without a condition ()
+        instead: else an element is put where it lies."""
+        if value.kind == "op" and value.of[0] == "where":
+            for sense in (True, False):
+                taken, left = value.args[1:] if sense else value.args[:0:-1]
+                if left.kind != "get" or left.of != (place, axes, held):
+                    continue
+                test = value.args[0], sense
+                inside = tuple(self.given(test, i) for i in indices)
+                same = left.args == indices or left.args == inside
+                if same and self.is_safe(axes, indices) and self.is_direct(axes, inside):
+                    return test, inside, self.plainer(self.given(test, taken))
+        return (), indices, self.plainer(value)
+
+    def plainer(self, term):
+        """A term that chooses what it reads, not where it reads it."""
+        if not term.moves or len(self.terms) > MOST_TERMS:
+            return term
+        memo = self.memos.setdefault(None, {})
+        if term not in memo:
+            args = term.args
+            if term.kind == "op" and term.of[0] == "where":
+                test, *both = args
+                args = test, *(self.given((test, not k), each) for k, each in enumerate(both))
+            if term.kind != "get":
+                args = tuple(map(self.plainer, args))
+            memo[term] = self.rebuilt(term, args)
+        return memo[term]
+
+    def given(self, test, term):
+        """A term as it is where a condition holds, or does not."""
+        memo = self.memos.setdefault(test, {})
         if not term.args or term in memo:
             return memo.get(term, term)
-        if term.kind == "op" and term.of[0] == "where" and term.args[0] is condition:
-            found = self.given(condition, term.args[1], memo)
+        if term.kind == "op" and term.of[0] == "where" and term.args[0] is test[0]:
+            found = self.given(test, term.args[1 if test[1] else 2])
         else:
-            args = tuple(self.given(condition, a, memo) for a in term.args)
-            found = term
-            if any(a is not b for a, b in zip(args, term.args)):
-                if term.kind != "get":
-                    found = self.term(term.kind, term.dtype, args, term.of)
-                elif all(self.is_even(a) for a in args) and self.is_safe(term.args):
-                    found = self.term("get", term.dtype, args, term.of, moves=True)
-                    kept = self.derived.setdefault(term, [])
-                    if found not in kept:
-                        kept.append(found)
+            found = self.rebuilt(term, tuple(self.given(test, a) for a in term.args))
         memo[term] = found
+        return found
+
+    def rebuilt(self, term, args):
+        """A term with other ones it is made of, or as it was."""
+        if all(a is b for a, b in zip(args, term.args)):
+            return term
+        if term.kind == "get":
+            if not self.is_chosen(term, args):
+                return term
+            found = self.term("get", term.dtype, args, term.of, moves=True)
+            kept = self.derived.setdefault(term, [])
+            if found not in kept:
+                kept.append(found)
+            return found
+        known = (term.kind, term.dtype, args, term.of) in self.terms
+        found = self.term(term.kind, term.dtype, args, term.of)
+        if known and found not in self.made and term.of[0] in ("mul", "square"):
+            return term  # a product of another kernel, which may be rounded otherwise
+        if not known:
+            self.made.add(found)
+        return found
+
+    def is_chosen(self, term, indices):
+        """Whether an element may be read at these indices, where that is read at others now."""
+        moment, self.moment = self.moment, self.read_at[term]
+        axes = term.of[1]
+        found = self.is_direct(axes, indices) and self.is_safe(axes, term.args)
+        self.moment = moment
         return found
 
 
@@ -654,7 +770,10 @@ def apart(dtype, text):
 
 
 def _c(op, a, b):
-    """C of a sum, difference or product of int64, which wraps."""
+    """A sum, difference or product of int64, which wraps: of numbers a number, else C."""
+    if type(a) is int and type(b) is int:
+        return a + b if op == "+" else a - b if op == "-" else a * b
+    a, b = str(a), str(b)
     if "0" in (a, b) and op == "*":
         return "0"
     if b == "0" or op == "*" and b == "1":

@@ -288,11 +288,62 @@ def two_conditions(x, w):
     return (x,)
 
 
+def either(x, w):
+    for i in range(1, len(x)):
+        if w[i] > 1:
+            x[i] = x[i - 1] + 1
+        else:
+            x[i] = x[i] * 0.5 - x[i - 1]
+    return (x,)
+
+
+def read_between(x, w):
+    s = 0.0
+    for i in range(1, len(x)):
+        if w[i] > 1:
+            x[i] = x[i - 1] + 1
+            s += x[i] + x[w[i]]
+        else:
+            x[i] = s - x[i - 1]
+    return s, x
+
+
+def either_place(x, w):
+    for i in range(2, len(x)):
+        if w[i] > 1:
+            x[i - 1] = x[i - 2] + x[i]
+        else:
+            x[i] = x[i - 1] + x[i]
+    return (x,)
+
+
+def steps_of_data(x, w):
+    """A step of the second loop goes on by an element of w; its products are as in a sieve."""
+    for i in range(len(w)):
+        for j in range(0, len(x) // 8):
+            if w[i] > 0:
+                x[j * w[i]] = x[j * w[i]] + 1
+            x[i // 4 + j % 8] = x[i // 4] - x[j % 8] * 2
+    return (x,)
+
+
+def moved_around(x, w):
+    """An index that was looked at decides where a number is put later."""
+    for i in range(len(w)):
+        if x[w[i]] > 2 or x[i] < 0:
+            x[w[i]] = -x[w[i]] + i // 4 - i % 2
+    return (x,)
+
+
 def test_near_misses_of_an_element_that_stays():
     """What is stored where a condition holds is another element than the one that was read, or
-    read before it was stored to."""
+    read before it was stored to; or two are stored of which one is read between."""
     rng = np.random.default_rng(1)
     for n in (1, 2, 12, 40):
         given = rng.integers(-4, 9, n) * 1.0, rng.integers(-n, n, n)
+        for function in (either, read_between, either_place, moved_around):
+            beside(function, ck.jit(function), given)
+        data = np.resize(given[0], 30 * n + 20), rng.integers(-3, 9, n)
+        beside(steps_of_data, ck.jit(steps_of_data), data)
         for function in (other_element, two_conditions):
             beside(function, ck.jit(function), given)
