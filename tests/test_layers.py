@@ -46,7 +46,7 @@ REGISTRATIONS = {
     # function by which a room lets others fill something in: rooms that call it
     "register_trees": {"graph"},            # errors print trees of expressions
     "register_operators": {"ops"},          # nodes have Python's operators
-    "register_rule": {"autodiff"},          # gradients and batches of scans
+    "register_rule": {"autodiff", "bridges"},  # of scans and spectra; PyTensor's checks in batches
     "register_rules": {"graph", "autodiff", "plan"},  # tables of them; lowerings too
     "register_interpreter": {"ops"},  # bodies of scans and branches run in NumPy
     "register_function": {"api"},           # handles have `eval`

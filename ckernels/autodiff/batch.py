@@ -244,7 +244,7 @@ def _solve(b, node):
     return ops.squeeze(wide, -1)
 
 
-def _cofactors_along(b, node):
+def _of_one_rank(b, node):
     return make(node.op, [b.ranked(i, node.ndim) for i in node.inputs])
 
 
@@ -406,7 +406,7 @@ register_rules(
         "inverse": _leading,
         "det": _leading,
         "cofactors": _leading,
-        "cofactors_along": _cofactors_along,
+        "cofactors_along": _of_one_rank,
         "cholesky": _leading,
         "lu": _leading,
         "eigh": _leading,
@@ -417,6 +417,7 @@ register_rules(
             ("expm", "slogdet", "eig", "eigvalsh", "svd_full", "svdvals", "qr_full"), _leading
         ),
         "solve": _solve,
+        "sylvester": _of_one_rank,
         "solve_triangular": _solve,
         **dict.fromkeys(("rfft", "fft", "rfft_half", "irfft_half"), _leading),
         "irfft": _irfft,

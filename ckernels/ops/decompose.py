@@ -307,7 +307,7 @@ def _infer_solve(attrs, a, b):
     return a.dtype, broadcast("solve", a.shape[:-2], b.shape[:-2]) + (a.shape[-1], b.shape[-1])
 
 
-def _solution_or_nan(a, b):
+def solution_or_nan(a, b):
     try:
         return np.linalg.solve(a, b)
     except np.linalg.LinAlgError:
@@ -315,11 +315,11 @@ def _solution_or_nan(a, b):
             return np.full_like(b, np.nan)
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     a, b = (np.broadcast_to(x, batch + x.shape[-2:]) for x in (a, b))
-    return np.stack([_solution_or_nan(*one) for one in zip(a, b)])
+    return np.stack([solution_or_nan(*one) for one in zip(a, b)])
 
 
 def _run_solve(attrs, a, b):
-    solved = _solution_or_nan if attrs.get("nan") else np.linalg.solve
+    solved = solution_or_nan if attrs.get("nan") else np.linalg.solve
     if attrs["vector"]:
         return _lapack(lambda a, b: solved(a, b[..., None])[..., 0])(attrs, a, b)
     return _lapack(solved)(attrs, a, b)

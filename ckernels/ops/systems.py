@@ -12,7 +12,7 @@ from ..graph.node import item, make
 from ..graph.op import REGISTRY, Op
 from ..graph.shapes import broadcast, show
 from .base import cast, expand, operands, unbroadcast
-from .decompose import cholesky, float_matrix, pinv, solve, square_only, swapped
+from .decompose import cholesky, float_matrix, pinv, solution_or_nan, solve, square_only, swapped
 from .elementwise import add, neg, square, sub
 from .filling import tril, triu
 from .linalg import dot, matmul
@@ -20,6 +20,7 @@ from .reduce import sum
 
 __all__ = ["solve_triangular", "cho_solve", "solve_structured", "mirrored", "lstsq"]
 
+WIDE = 400  # elements of the unknown of a Sylvester equation that is solved as one system
 BLOCK = 32  # rows; below, LAPACK's solve of the block is as fast as substitution
 
 
@@ -166,6 +167,56 @@ def solve_structured(a, b, assume_a="gen", lower=False, trans=False):
         return solve(swapped(a) if given.flag(trans, "trans") else a, b)
     a = mirrored(float_matrix(a, "solve"), lower)
     return solve(a, b) if kind == "sym" else cho_solve(cholesky(a), b)
+
+
+# --- Sylvester equations ----------------------------------------------------------------------
+
+
+def _infer_sylvester(attrs, a, b, c):
+    for x in (a, b):
+        square_only("sylvester")(x)
+    sizes = a.shape[-1], b.shape[-1]
+    if c.ndim < 2 or any(None not in (s, t) and s != t for s, t in zip(c.shape[-2:], sizes)):
+        raise ShapeError(
+            f"a x + x b = c with shapes {show(a.shape)}, {show(b.shape)} and {show(c.shape)}"
+        )
+    batch = broadcast("sylvester", broadcast("sylvester", a.shape[:-2], b.shape[:-2]), c.shape[:-2])
+    return a.dtype, (*batch, *sizes)
+
+
+def _run_sylvester(attrs, a, b, c):
+    """As one system for all elements of x; through Schur forms where that is large."""
+    m, n = a.shape[-1], b.shape[-1]
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2], c.shape[:-2])
+    a, b, c = (np.broadcast_to(x, batch + x.shape[-2:]).astype("float64") for x in (a, b, c))
+    if m * n > WIDE:
+        from scipy.linalg import solve_sylvester
+
+        found = [solve_sylvester(a[k], b[k], c[k]) for k in np.ndindex(batch)]
+        return np.stack(found).reshape(c.shape) if found else c
+    left = np.einsum("...ik,jl->...ijkl", a, np.eye(n))
+    whole = left + np.einsum("ik,...lj->...ijkl", np.eye(m), b)
+    whole = whole.reshape(*batch, m * n, m * n)
+    return solution_or_nan(whole, c.reshape(*batch, m * n, 1)).reshape(c.shape)
+
+
+def _grad_sylvester(node, g):
+    a, b, c = node.inputs
+    s, x = make("sylvester", (swapped(a), swapped(b), g)), swapped(node)
+    ga, gb = neg(matmul(s, x)), neg(matmul(x, s))
+    return unbroadcast(ga, a), unbroadcast(gb, b), unbroadcast(s, c)
+
+
+Op(
+    "sylvester",
+    "opaque",
+    _infer_sylvester,
+    lambda attrs, a, b, c: _run_sylvester(attrs, a, b, c).astype(a.dtype, copy=False),
+    _grad_sylvester,
+    ulp=1e4,
+    cost=400,
+    doc="The x with a x + x b = c; NaN where a or b is not finite.",
+)
 
 
 # --- least squares ----------------------------------------------------------------------------

@@ -84,6 +84,8 @@ BUILDS = {
     "unbroadcast": (ops.unbroadcast, [X, real(3, 1)], ()),
     "logaddexp": (ops.logaddexp, [real(3), real(4, 3)], ()),
     "sort": (lambda x: ops.sort(x, 1), [X], ()),
+    "sylvester": (lambda a, b, c: make("sylvester", (a, b, c)),
+                  [spd(3), spd(2), real(3, 2)], ()),
     "solve_triangular": (lambda a, b: make("solve_triangular", (a, b), {
         "lower": True, "trans": False, "unit": False, "vector": False}), [spd(3), real(3, 2)], ()),
     **{name: (lambda x, name=name: getattr(ops, name)(x, 1), [X], ())

@@ -45,6 +45,13 @@ CASES = {
     "qr tall": (L.qr, [tall()], "values"),
     "qr economic": (lambda a: L.qr(a, mode="economic"), [tall()], "values"),
     "qr r": (lambda a: L.qr(a, mode="r"), [tall()], "values"),
+    "sylvester": (L.solve_sylvester, [square(), square(3), RNG.normal(size=(5, 3))]),
+    "lyapunov": (L.solve_continuous_lyapunov, [square(), positive()]),
+    "discrete lyapunov": (L.solve_discrete_lyapunov, [square() / 9, positive()]),
+    "direct lyapunov": (
+        lambda a, q: L.solve_discrete_lyapunov(a, q, method="direct"),
+        [square(3) / 9, positive(3)],
+    ),
     "eigvalsh": (L.eigvalsh, [positive()]),
     "eigvalsh upper": (lambda a: L.eigvalsh(a, lower=False), [square()]),
     "lu": (L.lu, [square()]),

@@ -616,6 +616,15 @@ def systems_with_structure(rng):
     return Case(build, [far_from_singular(rng, n), numbers(rng, (n, 2))])
 
 
+@case("sylvester")
+def sylvester_equations(rng):
+    m, n = (int(k) for k in rng.integers(1, 4, 2))
+    batch = [(), (2,)][int(rng.integers(2))]
+    a, b = far_from_singular(rng, m), far_from_singular(rng, n)
+    a, b = (x / 4 + 3 * np.eye(len(x)) for x in (a, b))
+    return Case(lambda a, b, c: make("sylvester", (a, b, c)), [a, b, numbers(rng, (*batch, m, n))])
+
+
 @case("lstsq", "pinv")
 def least_squares(rng):
     a = numbers(rng, (3, 2), -0.3, 0.3) + np.array([[3.0, 0], [0, 1.0], [0.3, 0.2]])

@@ -11,7 +11,7 @@ import numpy as np
 from ... import ops
 from ...base.errors import CKernelsError, IndexOutOfBounds, ShapeError
 from ...graph.node import make
-from ...graph.op import Op
+from ...graph.op import Op, register_rule
 from ...ops.shape import known_value, known_values
 from ...rewrite import canonicalise
 
@@ -108,6 +108,12 @@ Op(
     ulp=0,
     doc="The first operand; sizes of operands along attrs['axes'] must be equal.",
 )
+
+
+@register_rule("batch", "pytensor_agreed")
+def _batch_of_agreed(b, node):
+    axes = tuple((axis + 1, free) for axis, free in node.attrs["axes"])
+    return make(node.op, [b.full(i) for i in node.inputs], {**node.attrs, "axes": axes})
 
 
 # --- SpecifyShape -----------------------------------------------------------------------------

@@ -424,6 +424,7 @@ register_rules(
         "solve": later("triangles", "solve"),
         "inverse": later("triangles", "inverse"),
         "expm": later("triangles", "expm"),
+        "sylvester": later("triangles", "sylvester"),
         **dict.fromkeys(("qr", "qr_full"), later("triangles", "qr")),
         "ctc": later("ctc", "ctc"),
         "ctc_collapse": later("ctc", "collapse"),

@@ -6,6 +6,8 @@ number. Rows of four and strips of two vectors stay in registers, a single colum
 larger matrices than MOST are left to the oracles, whose blocked LAPACK is faster there.
 """
 
+import numpy as np
+
 from ...base.machine import NS_SOLVED, NS_SYSTEM
 from ...codegen.layout import contiguous_strides
 from ...codegen.lower import Launch
@@ -61,6 +63,79 @@ def expm(plan, node):
         "again": block(product_of("u", "v", "v"), 3),
     }
     return factors(plan, node, "expm", fields, 12 * NS_SOLVED)
+
+
+def sylvester(plan, node):
+    """Both matrices in Schur form, whose system is solved element by element from a corner."""
+    a, b, c = node.inputs
+    m, n = node.shape[-2:]
+    if a.dtype not in TYPES or m > MOST_WHOLE or n > MOST_WHOLE:
+        return False
+    (out,) = results(plan, node)
+    if not product(out[0].shape):
+        return True
+    batch = node.shape[:-2]
+    ins = [spread(plan.layout(x), batch + x.shape[-2:]) for x in (a, b, c)]
+    dims = Dims()
+    for number in (m, n, *(s for lay in ins for s in lay.strides[-2:])):
+        dims.put(number)
+    lines, rows = unravel("row", batch, dims)
+    kind, suffix, _ = TYPES[a.dtype]
+    turned, basis = rotated(kind, "h", "g", across=True), rotated(kind, "ur", "ui", across=True)
+    fields = {
+        "note": "Sylvester equations: one of them per unit of the range",
+        "type": kind,
+        "most": str(MOST_WHOLE),
+        "abs": f"__builtin_fabs{suffix}",
+        "sqrt": f"__builtin_sqrt{suffix}",
+        "eps": repr(float(np.finfo(a.dtype).eps)),
+        "tiny": repr(float(np.finfo(a.dtype).tiny)),
+        "nans": NANS.format(count="m * n", to="x") + " continue;",
+        **{f"{name}_row": moved(rows, lay.strides[:-2], dims) for name, lay in zip("abc", ins)},
+        "angle": block(angle(kind, suffix), 5),
+        "left": block(rotated(kind, "h", "g"), 5),
+        "turned": block(turned, 5),
+        "basis": block(basis, 5),
+    }
+    fields["sizes"], fields["unravel"] = block(dims.lines, 1), block(lines, 2)
+    took = work(24 * NS_SOLVED, product(batch), (m + n) ** 3) + work(NS_SYSTEM, product(batch))
+    add(plan, node, "sylvester", fields, dims, ins, [out], took, product(batch))
+    return True
+
+
+def angle(kind, suffix):
+    """C for the rotation of rows k and k + 1 after which the second has 0 in column j."""
+    top, low = (f"h[{i}] * h[{i}] + g[{i}] * g[{i}]" for i in ("top", "low"))
+    root = f"__builtin_sqrt{suffix}"
+    return [
+        "const int64_t top = k * size + j, low = top + size;",
+        f"const {kind} one = {root}({top}), two = {root}({low});",
+        f"const {kind} both = {root}(one * one + two * two);",
+        "if (two == 0) cs[k] = 1, sr[k] = si[k] = 0;",
+        "else if (one == 0) cs[k] = 0, sr[k] = h[low] / two, si[k] = -g[low] / two;",
+        "else {",
+        "    cs[k] = one / both;",
+        "    sr[k] = (h[top] * h[low] + g[top] * g[low]) / one / both;",
+        "    si[k] = (g[top] * h[low] - h[top] * g[low]) / one / both;",
+        "}",
+    ]
+
+
+def rotated(kind, real, imag, across=False):
+    """C that rotates rows k and k + 1 in columns first to last; `across`: the same columns by the
+    conjugate, in these rows."""
+    at, other = ("e * size + k", "1") if across else ("k * size + e", "size")
+    plus, minus = "-+" if across else "+-"
+    return [
+        "for (int64_t e = first; e < last; e++) {",
+        f"    const int64_t i = {at}, j1 = i + {other};",
+        f"    const {kind} p0 = {real}[i], p1 = {imag}[i], q0 = {real}[j1], q1 = {imag}[j1];",
+        f"    {real}[i] = cs[k] * p0 + sr[k] * q0 {minus} si[k] * q1;",
+        f"    {imag}[i] = cs[k] * p1 + sr[k] * q1 {plus} si[k] * q0;",
+        f"    {real}[j1] = cs[k] * q0 - sr[k] * p0 {minus} si[k] * p1;",
+        f"    {imag}[j1] = cs[k] * q1 - sr[k] * p1 {plus} si[k] * p0;",
+        "}",
+    ]
 
 
 def product_of(to, left, right):

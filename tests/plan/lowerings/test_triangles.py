@@ -324,3 +324,47 @@ def test_orthogonal_factors(dtype, rtol):
             np.testing.assert_array_equal(got, one)
     large = RNG.normal(size=(1, MOST_FACTORS + 1, 2)).astype(dtype)
     np.testing.assert_array_equal(f(large)[1], np.linalg.qr(large)[1])
+
+
+@pytest.mark.parametrize("dtype, rtol", [("float64", 1e-9), ("float32", 2e-3)])
+def test_sylvester_equations(dtype, rtol):
+    """Of any sizes, of batches that broadcast, of matrices transposed, and with many forms."""
+    a, c = place(None, None, None, dtype=dtype), place(None, None, None, dtype=dtype)
+    b = place(None, None, dtype=dtype)
+    turned = [ops.swapaxes(x.node, -1, -2) for x in (b, a, c)]
+    made = [make("sylvester", (a.node, b.node, c.node)), make("sylvester", tuple(turned))]
+    f = K.function([a, b, c], [Tensor(x) for x in made])
+    for m, n in ((1, 1), (2, 2), (3, 5), (9, 4), (MOST_WHOLE, 7)):
+        one = RNG.normal(size=(2, m, m)).astype(dtype)
+        one[1] = np.triu(one[1]) + 4 * np.eye(m)  # Schur's form already
+        two, side = RNG.normal(size=(n, n)).astype(dtype), RNG.normal(size=(2, m, n)).astype(dtype)
+        got, other = f(one, two, side)
+        for k in (0, 1):
+            want = scipy.linalg.solve_sylvester(*[x.astype("f8") for x in (one[k], two, side[k])])
+            np.testing.assert_allclose(got[k], want, rtol=rtol, atol=rtol * np.abs(want).max())
+            np.testing.assert_allclose(other[k].T, want, rtol=rtol, atol=rtol * np.abs(want).max())
+        assert native(f) and got.dtype == dtype
+    run = f.info.spec.like(mode="reference").callable()
+    np.testing.assert_allclose(run(one, two, side)[0], got, rtol=rtol, atol=rtol * abs(got).max())
+
+
+def test_sylvester_equations_of_special_matrices():
+    a, b, c = place(None, None), place(None, None), place(None, None)
+    f = K.function([a, b, c], Tensor(make("sylvester", (a.node, b.node, c.node))))
+    cyclic, rotation = np.roll(np.eye(6), 1, 0), np.array([[0.0, -1], [1, 0]])
+    jordan = np.eye(5) * 2 + np.eye(5, k=1)
+    for one, two in ((cyclic, 3 * np.eye(2)), (rotation, np.eye(2)), (jordan, jordan.T),
+                     (np.zeros((3, 3)), np.eye(3)), (np.eye(4) * 1e-150, np.eye(4) * 1e-150),
+                     (np.ones((8, 8)), np.diag([1.0, 2, 3])), (-rotation * 50, 9 * np.eye(2)),
+                     (np.kron(rotation, np.eye(3)), np.eye(6) + 0.1)):  # fmt: skip
+        side = RNG.normal(size=(len(one), len(two)))
+        x = f(one, two, side)
+        np.testing.assert_allclose(one @ x + x @ two, side, atol=1e-11)
+        np.testing.assert_allclose(x, scipy.linalg.solve_sylvester(one, two, side), rtol=1e-9,
+                                   atol=1e-10 * np.abs(x).max())  # fmt: skip
+    for wrong in (np.nan, np.inf):
+        assert np.isnan(f(np.full((3, 3), wrong), np.eye(2), np.ones((3, 2)))).all()
+    assert f(np.zeros((0, 0)), np.eye(2), np.zeros((0, 2))).shape == (0, 2)
+    n = MOST_WHOLE + 1
+    large = [RNG.normal(size=(n, n)) for _ in range(3)]
+    np.testing.assert_allclose(f(*large), scipy.linalg.solve_sylvester(*large), rtol=1e-8)

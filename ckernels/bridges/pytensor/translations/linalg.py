@@ -34,6 +34,8 @@ BATCHED = {
     "Eigvalsh",
     "Expm",
     "QR",
+    "TRSYL",
+    "SolveSylvester",
 }
 
 
@@ -290,3 +292,9 @@ def cholesky_solve(context, op, node, inputs):
     c, b = [_real(node, x) for x in inputs]
     first = _substituted(op, c, b, op.lower, not op.lower)
     return _substituted(op, c, first, op.lower, bool(op.lower))
+
+
+@translates("SolveSylvester", "TRSYL")
+def sylvester(context, op, node, inputs):
+    """Of any matrices: what a TRSYL gets in Schur form is one."""
+    return make("sylvester", [_real(node, x) for x in inputs])
