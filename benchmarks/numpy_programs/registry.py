@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 MODULES = (
     "statistics finance imaging physics biology geometry signals learning chemistry astronomy "
-    "machines sequences methods loops"
+    "machines sequences methods loops histories"
 ).split()
 PROGRAMS = {}
 
