@@ -92,6 +92,8 @@ from . import (  # noqa: E402, F401 (they register)
     seeing,
     sequences,
     series,
+    studies,
     text,
     vision,
+    workshop,
 )
