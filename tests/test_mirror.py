@@ -32,6 +32,7 @@ FILES = {
     "export/test_random_exports.py": "whole exports of functions made at random",
     "numpy/test_probes.py": "promotion and edges through the whole room",
     "numpy/test_coverage.py": "all rows, against what NumPy lets others intercept",
+    "jit/test_layouts.py": "views and copies of every function, in numpy/ and jit/",
     "jit/test_masks.py": "parts under masks, in numpy/value.py and numpy/owner.py",
     "jit/test_rows.py": "rows of NumPy's functions in jitted programs",
     "jit/test_random_loops.py": "functions with loops, through syntax, flow and turns",

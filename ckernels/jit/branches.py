@@ -460,6 +460,8 @@ class Traced:
         while x is not home:
             if x.lens.real is None:
                 raise NotSupported("a result that is a view at a place that data decides")
+            if x.lens.put is None and x.seen != x.current():
+                raise NotSupported("a reshape that may be a view or a copy is read after a store")
             found.append((x.lens.real, [self.place(n) for n in x.lens.nodes]))
             x = x.base
         return found[::-1]

@@ -15,9 +15,10 @@ import numpy as np
 
 from ..base.errors import NotSupported
 from ..graph.node import constant
+from ..numpy.methods import VIEWS, in_order
 from ..numpy.promote import NUMPY, kind_of
 from ..numpy.rows import as_operand, call
-from ..numpy.value import ArrayValue, result
+from ..numpy.value import ArrayValue, lies_plain, result
 from .growing import Growing
 from .number import OF_MATH, PythonNumber, converted, of_math, of_sizes, whole
 
@@ -157,9 +158,10 @@ class Namespace:
         self.__dict__["_trace"] = trace  # NumPy has a function `trace`
         for function in FILLING + RANGES:
             self.__dict__[function.__name__] = creating(trace, function)
-        for name in ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"):
-            self.__dict__[name] = getattr(self, "_" + name.replace("any", "").replace(
-                "contiguous", "").replace("fortran", ""))  # fmt: skip
+        self.__dict__["array"] = self._array
+        self.__dict__["asarray"] = self.__dict__["asanyarray"] = self._asarray
+        for name, order in (("ascontiguousarray", "C"), ("asfortranarray", "F")):
+            self.__dict__[name] = functools.partial(self._laid, order)
         self.__dict__["random"] = Forbidden("np.random")
         self.__dict__["fft"] = Transforms(self)
         for name, axis in (("r_", 0), ("c_", -1)):
@@ -195,10 +197,13 @@ class Namespace:
         if options or ndmin > value.ndim:
             raise NotSupported("np.array with subok, like or more dimensions")
         same = isinstance(object, ArrayValue) and not object.scalar
-        return value.copy() if same and copy and value is object else value
+        return value.copy(order) if same and copy and value is object else value
 
     def _asarray(self, a, dtype=None, order=None, **options):
-        return self._trace.array(a, dtype)
+        return in_order(self._trace.array(a, dtype), order)
+
+    def _laid(self, order, a, dtype=None, *, like=None):
+        return in_order(VIEWS[np.atleast_1d](self._trace.array(a, dtype)), order)
 
 
 class Transforms:
@@ -359,7 +364,9 @@ def constants(trace, found):
     """Arrays that NumPy made of what a trace knows, as traced arrays."""
     if isinstance(found, (tuple, list)):
         return type(found)(constants(trace, x) for x in found)
-    return ArrayValue(trace, constant(found), False, True) if type(found) is np.ndarray else found
+    if type(found) is not np.ndarray:
+        return found
+    return ArrayValue(trace, constant(found), False, lies_plain(found))
 
 
 class Grid:

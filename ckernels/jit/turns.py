@@ -242,7 +242,7 @@ def wrapped(trace, nodes, kind, root=None):
     if kind.how == "scalar":
         return ArrayValue(trace, *nodes, True, True)
     if root is None:
-        return ArrayValue(trace, *nodes, False, True)
+        return ArrayValue(trace, *nodes, False, nodes[0].ndim < 2)
     return shared(trace, *nodes, [root])
 
 

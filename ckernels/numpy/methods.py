@@ -36,6 +36,38 @@ def reshaped(shape):
     return lambda a, *found: a.reshape(filled(tuple(shape), found))
 
 
+def in_order(x, order):
+    """np.asarray(x, order=order): the array itself where it lies like this, else a copy."""
+    if order not in ("C", "F") or x.plain and (order == "C" or x.ndim < 2):
+        return x
+    return x.through(lambda n: n, None, lambda a: np.asarray(a, order=order), order == "C")
+
+
+def einsum(subscripts, *operands, **options):
+    """np.einsum of one array without a sum, which is a view; None for any other."""
+    if isinstance(subscripts, ArrayValue):  # einsum(x, [0, 1], [1, 0])
+        x, named = subscripts, [[REST if k is Ellipsis else k for k in n] for n in operands]
+    else:
+        x, text = operands[0] if len(operands) == 1 else None, str(subscripts).replace(" ", "")
+        named = [list(t.replace("...", REST)) for t in text.split("->")]
+    if not isinstance(x, ArrayValue) or options.get("out") is not None or len(named) not in (1, 2):
+        return None
+    given, rest = named[0], [k for k in named[0] if k == REST]
+    once = sorted(k for k in given if k != REST and given.count(k) == 1)
+    kept = named[1] if len(named) == 2 else rest + once
+    if set(given) - set(kept) or len(rest) > 1 or len(given) - len(rest) > x.ndim:
+        return None
+    if len(set(given)) < len(given):
+        x.owner.refuse("einsum that gives a view of a diagonal")
+    first, more = given.index(REST) if rest else 0, x.ndim - len(given) + 1
+    places = {k: [i + (more - 1) * (bool(rest) and i > first)] for i, k in enumerate(given)}
+    places[REST] = list(range(first, first + more))
+    return transpose(x, [i for k in kept for i in places[k]])
+
+
+REST = "\0"  # an ellipsis among letters
+
+
 def ravel(x, order="C"):
     return reshape(x, -1, order=order)
 
@@ -189,7 +221,7 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     found = rows.call(owner.rule, np.nan_to_num, x.read(), True, *map(
         owner.argument, (nan, posinf, neginf)))  # fmt: skip
     if copy or x.scalar:
-        return x.fresh(found, True, True)
+        return x.fresh(found, True, x.plain)
     x.write(found)
     return x
 
@@ -244,6 +276,19 @@ def split(equal):
     return views
 
 
+def split_along(name, axis):
+    """np.hsplit and its kin: `axis` of arrays that have it; vectors are split by hsplit alone."""
+
+    def views(ary, indices_or_sections):
+        if ary.ndim <= axis - (axis == 1):
+            raise ValueError(
+                f"{name} only works on arrays of {axis + (axis != 1)} or more dimensions"
+            )
+        return split(True)(ary, indices_or_sections, min(axis, ary.ndim - 1))
+
+    return views
+
+
 def astype(x, dtype, order="K", casting="unsafe", subok=True, copy=True):
     name = supported(np.dtype(dtype))
     if not copy and name == x.dtype:
@@ -254,7 +299,7 @@ def astype(x, dtype, order="K", casting="unsafe", subok=True, copy=True):
 
 
 def copy(x, order="C", subok=False):
-    return x.fresh(x.read(), x.scalar, True)
+    return x.fresh(x.read(), x.scalar, order == "C" or order != "F" and x.plain)
 
 
 def fill(x, value):
@@ -382,7 +427,7 @@ def piecewise(x, condlist, funclist, *args, **kw):
         conditions.append(rest)
     if len(funclist) != len(conditions):
         raise ValueError("with one condition for each function, or one function more")
-    y = x.fresh(ops.zeros_like(x.read()), plain=True)
+    y = x.fresh(ops.zeros_like(x.read()), plain=x.plain)
     for condition, function in zip(conditions, funclist):
         y[condition] = function(x[condition], *args, **kw) if callable(function) else function
     return y
@@ -396,7 +441,10 @@ VIEWS = {
     np.squeeze: squeeze, np.atleast_1d: atleast(1), np.atleast_2d: atleast(2),
     np.atleast_3d: atleast(3), np.flip: flip, np.fliplr: lambda m: flip(m, 1),
     np.flipud: lambda m: flip(m, 0), np.split: split(True), np.array_split: split(False),
-    np.copy: copy, np.copyto: copyto, np.fill_diagonal: fill_diagonal,
+    np.hsplit: split_along("hsplit", 1), np.vsplit: split_along("vsplit", 0),
+    np.dsplit: split_along("dsplit", 2),
+    np.copy: lambda a, order="K", subok=False: copy(a, order), np.copyto: copyto,
+    np.fill_diagonal: fill_diagonal,
     np.piecewise: piecewise, np.putmask: putmask, np.place: place, np.put: put,
     np.put_along_axis: put_along_axis, np.diagonal: diagonal, np.diag: diag, np.real: real,
     np.imag: imag, np.rot90: rot90, np.rollaxis: rollaxis, np.nan_to_num: nan_to_num,

@@ -13,10 +13,10 @@ from ..base.errors import NotSupported
 from ..graph.node import constant
 from ..graph.walk import toposort
 from ..ops import reference
-from .methods import VIEWS
+from .methods import VIEWS, einsum
 from .promote import NUMPY, supported
 from .rows import find
-from .value import ArrayValue, call_ufunc, result, stored, under
+from .value import ArrayValue, call_ufunc, lies_plain, result, stored, under
 
 
 class Owner:
@@ -96,7 +96,7 @@ class Owner:
         dtype = None if dtype is None else supported(np.dtype(dtype))
         if isinstance(x, ArrayValue):
             if x.scalar or (dtype is not None and x.dtype != dtype):
-                return ArrayValue(self, ops.cast(x.read(), dtype or x.read().dtype), False, True)
+                return x.fresh(ops.cast(x.read(), dtype or x.read().dtype), False, x.plain)
             return x
         if isinstance(x, self.numbers):
             return ArrayValue(self, ops.cast(x.node, dtype or x.node.dtype), False, True)
@@ -109,7 +109,7 @@ class Owner:
         supported(array.dtype)
         if type(x) is np.ndarray and array is x:
             self.foreign(array)
-        return ArrayValue(self, constant(array), False, True)
+        return ArrayValue(self, constant(array), False, lies_plain(array))
 
     def key(self, value, key):
         """(key over nodes, whether it gives a view, the mask where the key is one)."""
@@ -172,6 +172,10 @@ class Owner:
             return view(*args, **kwargs)
         if isinstance(function, np.ufunc):
             return call_ufunc(self, function, args, **kwargs)
+        if function is np.einsum:
+            found = einsum(*args, **kwargs)
+            if found is not None:
+                return found
         row = find(function)
         if row is None:
             self.refuse(f"np.{function.__name__}, which is computed by NumPy")
@@ -183,10 +187,12 @@ class Owner:
             if axes:
                 return self.reduced(function, masked, axes, kwargs.get("ddof"))
         out = kwargs.pop("out", None)
-        lists = function in OF_LISTS
+        lists, plain = function in OF_LISTS, None
+        if function not in TURNED and not (function is np.where and len(args) == 1):
+            plain = lies_plain(args) and lies_plain(tuple(kwargs.values()))
         args = [self.argument(a, lists) for a in args]
         kwargs = {k: self.argument(v, lists) for k, v in kwargs.items()}
-        found = result(self, row.build(self.rule, *args, **kwargs), not row.array)
+        found = result(self, row.build(self.rule, *args, **kwargs), not row.array, plain)
         if out is None:
             return found
         out[...] = found
@@ -308,6 +314,9 @@ MASKED = ("sum", "mean", "any", "all", "count_nonzero", "max", "min", "var", "st
 COMPLEX = ("complex64", "complex128")
 # what an extremum begins with, where it is of at least one element
 LEAST = {np.max: lambda d: _limit(d, -1), np.min: lambda d: _limit(d, 1)}
+
+# what lies in another order though what it is made of is in C order
+TURNED = {np.einsum, np.cross, np.nonzero, np.argwhere, np.histogram2d}
 
 
 def _without_ellipsis(key, ndim):

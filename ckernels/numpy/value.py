@@ -109,7 +109,7 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
 
     def fresh(self, node, scalar=False, plain=False):
         """A new array of the owner's that holds `node`."""
-        return ArrayValue(self.owner, node, scalar and node.ndim == 0, plain)
+        return ArrayValue(self.owner, node, scalar and node.ndim == 0, plain or node.ndim < 2)
 
     @property
     def dtype(self):
@@ -202,7 +202,7 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
         node = found(self.owner.rule, ufunc, *[self.owner.operand(a) for a in args],
                      **{k: self.owner.operand(v) if k == "where" else v
                         for k, v in options.items()})  # fmt: skip
-        result = ArrayValue(self.owner, node, node.ndim == 0, True)
+        result = self.fresh(node, True, lies_plain(args))
         return result if out is None else store(result, out)
 
     def __array_function__(self, function, types, args, kwargs):
@@ -218,7 +218,8 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
         if mask is not None and mask.ndim <= self.ndim:
             return ArrayValue(self.owner, None, False, True, masked=(self.read(), mask))
         if self.scalar or not basic:
-            return self.fresh(part(self.read(), key), basic and self.scalar and not dotted, True)
+            scalar = basic and self.scalar and not dotted
+            return self.fresh(part(self.read(), key), scalar, self.plain and _takes_rows(key))
         whole = all(isinstance(k, (int, Node)) for k in key) and len(key) == self.ndim
         if whole and not dotted:
             return self.fresh(part(self.read(), key), True)
@@ -353,6 +354,25 @@ def _leading(key):
     return first is not None and all(isinstance(k, slice) and k == slice(None) for k in key[1:])
 
 
+def _takes_rows(key):
+    """Whether a key with arrays takes rows of an array in C order to one in C order: NumPy lays
+    a[:, i] out by its last axis."""
+    arrays = [k for k in key if isinstance(k, Node)]
+    rest = key[len(arrays) :]
+    return all(k is a and a.ndim < 2 for k, a in zip(key, arrays)) and all(
+        isinstance(k, slice) and k == slice(None) for k in rest
+    )
+
+
+def lies_plain(x):
+    """Whether what NumPy makes of x, in the order in which it lies, is in C order."""
+    if isinstance(x, ArrayValue):
+        return x.plain or x.ndim < 2
+    if isinstance(x, np.ndarray):
+        return x.flags.c_contiguous or x.ndim < 2
+    return all(map(lies_plain, x)) if isinstance(x, (tuple, list)) else True
+
+
 def stored(owner, item, dtype):
     """What a store of `item` into an array of `dtype` puts there, as a node."""
     item = owner.operand(item)
@@ -405,12 +425,12 @@ def call_ufunc(
     found = rows.ufunc(owner.rule, ufunc, *operands, dtype=dtype)
     several = isinstance(found, tuple)
     results = found if several else (found,)
-    plain = all(getattr(a, "plain", True) or np.ndim(a) == 0 for a in args)
+    plain = lies_plain(args)
     weak = all(isinstance(a, (Weak, int, float, complex)) for a in operands)
     if mask is not None:
         values = [ArrayValue(owner, None, False, True, masked=(r, mask)) for r in results]
     else:
-        values = [ArrayValue(owner, r, r.ndim == 0, plain or weak) for r in results]
+        values = [ArrayValue(owner, r, r.ndim == 0, plain or weak or r.ndim < 2) for r in results]
     if out is not None:
         outs = out if isinstance(out, tuple) else (out,)
         values = [_merged(owner, v, o, where) for v, o in zip(values, outs)]
@@ -471,12 +491,14 @@ def store_at(ufunc, target, key, item):
     return target.write(ops.inc_subtensor(old, key, value))
 
 
-def result(owner, found, scalar=True):
-    """What a row returned, as Values in the same tuples and lists."""
+def result(owner, found, scalar=True, plain=True):
+    """What a row returned, as Values in the same tuples and lists. plain: see ArrayValue; None:
+    not even vectors are."""
     if isinstance(found, Node):
-        return ArrayValue(owner, found, scalar and found.ndim == 0, True)
+        plain = plain or plain is not None and found.ndim < 2
+        return ArrayValue(owner, found, scalar and found.ndim == 0, plain)
     if isinstance(found, (tuple, list)):
-        values = [result(owner, f, scalar) for f in found]
+        values = [result(owner, f, scalar, plain) for f in found]
         return type(found)(*values) if hasattr(found, "_fields") else type(found)(values)
     return found
 
@@ -486,6 +508,7 @@ __all__ = [
     "ArrayValue",
     "call_ufunc",
     "kind_of",
+    "lies_plain",
     "result",
     "store",
     "stored",

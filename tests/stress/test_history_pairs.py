@@ -1,10 +1,11 @@
 """Any program after any other gives its own bits: in one process, and in two with one compiledir.
 
-Lines of programs are drawn from pair_programs.py: programs and twins of them that differ in one
-choice (an axis, a dtype, a layout, a number, a function of the same family), of any families; each
-is to give its own bits after all that stand before it. Own bits are those of a process that ran
-nothing before, with an empty compiledir. Kernels, but no plans, are in a layer that all processes
-read, since their key is their text; they may be kept from run to run.
+Lines of programs are drawn from pair_programs.py and theano_pair_programs.py: programs and twins
+of them that differ in one choice (an axis, a dtype, a layout, a number, a function of the same
+family), of any families, by the names of K, NumPy and Theano; each is to give its own bits after
+all that stand before it. Own bits are those of a process that ran nothing before, with an empty
+compiledir. Kernels, but no plans, are in a layer that all processes read, since their key is their
+text; they may be kept from run to run.
 """
 
 import json
@@ -17,10 +18,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from . import theano_pair_programs
 from .pair_programs import FAMILIES
 
+assert theano_pair_programs  # its families are among them
+
 NAMES = list(FAMILIES)
-SHORT = ["special", "complex_numbers", "reductions", "random", "orders", "jitted", "row_updates"]
+SHORT = ["special", "complex_numbers", "reductions", "random", "orders", "jitted", "row_updates",
+         "theano_random", "theano_special", "theano_ops_of_users"]  # fmt: skip
 LINE = 4, 3  # families in a line, and programs of each: one and twins of it
 PAIRS = math.prod(LINE) * (math.prod(LINE) - 1) // 2
 
@@ -39,7 +44,7 @@ class Forks:
         code = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parents[1])!r})
-from stress import pair_programs
+from stress import pair_programs, theano_pair_programs
 {before}
 pair_programs.serve()
 """

@@ -73,6 +73,8 @@ def _position(op, rule, a, axis, keepdims):
 
 def _for_mean(rule, a, dtype):
     x = node_of(a, rule)
+    if dtype is not None and np.dtype(dtype).kind in "biu":
+        raise NotSupported("a mean in integers")
     return ops.cast(x, dtypes.name_of(dtype) if dtype is not None else rule.mean(x.dtype))
 
 
