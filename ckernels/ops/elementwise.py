@@ -192,7 +192,7 @@ _pow = elementwise(
     _run_pow,
     _grad_pow,
     rule="number",
-    ulp=3,
+    ulp=4,
     cost=15,
     takes="iufc",
     wide=True,

@@ -59,7 +59,7 @@ log1mexp = function("log1mexp", _run_log1mexp, lambda x, y, g: neg(true_div(g, e
 
 sin = function("sin", np.sin, lambda x, y, g: mul(g, cos(x)), 8, takes="fc")
 cos = function("cos", np.cos, lambda x, y, g: neg(mul(g, sin(x))), 8, takes="fc")
-tan = function("tan", np.tan, lambda x, y, g: mul(g, add(square(y), 1)), 12, 3, takes="fc")
+tan = function("tan", np.tan, lambda x, y, g: mul(g, add(square(y), 1)), 12, 4, takes="fc")
 # fmt: on
 
 
