@@ -443,7 +443,8 @@ class ScanPlanner:
         bases += [base for base in (moving.count, moving.flag, moving.executed) if base]
         bases += [base for to, _, first, _ in moving.finals for base in (to, first)]
         buffers = list(dict.fromkeys(base[0] for base in bases))
-        ns = float(TYPICAL if self.rows is MOST else value_of(self.most))
+        steps = value_of(self.most)
+        ns = float(TYPICAL if steps >= MOST else steps)
         ns *= STEP_NS + sum(s.ns for s in instructions)
         self.plan.add(
             Scan(

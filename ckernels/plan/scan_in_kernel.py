@@ -121,6 +121,7 @@ class Ways(NamedTuple):
     before: list
     careful: list
     quick: list
+    apart: bool  # whether no quick step reads or writes what another one writes
 
 
 class ScanKernel:
@@ -476,7 +477,7 @@ class ScanKernel:
         self.depth += 1
         if found is None:
             self.write(scan.body)
-            ways = Ways([], self.lines, None)
+            ways = Ways([], self.lines, None, False)
             self.end_step(scan.moving, states, k, outermost)
         else:
             self.tag += len(scan.body)
@@ -488,7 +489,7 @@ class ScanKernel:
                 self.put(*(statements or ()))
                 self.end_step(scan.moving, states, k, outermost)
                 both.append(self.lines)
-            ways = Ways(found.before, both[0], found.quick and both[1])
+            ways = Ways(found.before, both[0], found.quick and both[1], found.apart)
         self.depth -= 1
         self.lines = lines
         return ways
@@ -522,6 +523,8 @@ class ScanKernel:
                      f"int64_t stop{k} = {j} < {f} ? {f} : quick ? {g} : {end};",
                      f"stop{k} = stop{k} < {end} ? stop{k} : {end};")  # fmt: skip
             with self.block("if (quick)"):
+                if ways.apart:
+                    self.put("#pragma GCC ivdep")
                 self.stretch(moving, k, f"stop{k}", ways.quick)
             with self.block("else"):
                 self.stretch(moving, k, f"stop{k}", ways.careful)

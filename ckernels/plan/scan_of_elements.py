@@ -421,6 +421,7 @@ class ScanOfElements:
         self.statements(self.careful, False)
         self.roots = self.needed()
         self.statements(self.quick, True)
+        self.apart = self.is_apart()
         k, begun = self.k, "0" if self.kernel.around[:-1] else "lo"
         starts = []
         for name, by in self.rising.items():
@@ -633,6 +634,28 @@ class ScanOfElements:
                         self.puts[before], self.puts[event] = None, ((), indices, value)
                         test = ()
                 before = event if test else None
+
+    def is_apart(self):
+        """Whether no quick step reads or writes what another one writes: each puts an element of
+        its own into an array of which no step reads others. (What every step reads and none writes
+        shares no memory with what one writes.)"""
+        puts = [e for e in self.events if e[0] == "put" and self.puts[e] is not None]
+        stores = any(e[0] == "store" and e[1].startswith("*") for e in self.events)
+        if len(puts) != 1 or stores:
+            return False
+        ((_, place, _, axes, *_),) = puts
+        indices = self.puts[puts[0]][1]
+        moves = [self.even(i) for i in indices]
+        if None in moves or any(type(by) is str for by, _ in moves):  # by nothing, perhaps
+            return False
+        if sum(by != 0 for by, _ in moves) != 1:
+            return False
+        return all(
+            t.of[:2] == (place, axes) and t.args == indices or t.of[2] == -1
+            if t.kind == "get"
+            else t.kind != "load" or len(t.of) == 1
+            for t in self.roots
+        )
 
     def named(self, axes, indices):
         """Those of some indices that are no sums of the number of the step."""

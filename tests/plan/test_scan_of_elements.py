@@ -327,6 +327,27 @@ def steps_of_data(x, w):
     return (x,)
 
 
+def one_element(x, w):
+    """Steps of w may be 0: then all of the inner loop's store to one element."""
+    for i in range(len(w)):
+        for j in range(len(x) // 8):
+            x[j * w[i]] = x[j * w[i]] * 0.5 + 1
+    return (x,)
+
+
+def rows_of_one(x, w):
+    """The last loop has one element for all of its steps, the others have their own."""
+    y, z = np.zeros((len(w), len(x))), np.zeros(len(w))
+    for i in range(len(w)):
+        for j in range(len(x)):
+            y[i, j] = y[i, j] + x[j] * 2 + x[len(x) - 1 - j]
+        for j in range(1, len(x)):
+            z[i] = z[i] - x[j]
+        for j in range(1, len(x)):
+            y[i, j] = y[i, j] + y[i, j - 1]
+    return y, z
+
+
 def moved_around(x, w):
     """An index that was looked at decides where a number is put later."""
     for i in range(len(w)):
@@ -344,6 +365,23 @@ def test_near_misses_of_an_element_that_stays():
         for function in (either, read_between, either_place, moved_around):
             beside(function, ck.jit(function), given)
         data = np.resize(given[0], 30 * n + 20), rng.integers(-3, 9, n)
-        beside(steps_of_data, ck.jit(steps_of_data), data)
+        for function in (steps_of_data, one_element, rows_of_one):
+            beside(function, ck.jit(function), data)
         for function in (other_element, two_conditions):
             beside(function, ck.jit(function), given)
+
+
+def escapes(x, w):
+    y = np.zeros(len(x))
+    for i in range(len(x)):
+        z, k = x[i], 0
+        while z < 100 and k < 20:
+            z = z * 2 + 1
+            k += 1
+        y[i] = k
+    return (y,)
+
+
+def test_a_loop_around_one_without_an_end_is_in_the_kernel_too(texts):
+    beside(escapes, ck.jit(escapes), (np.arange(-3.0, 27.0), np.arange(1)))
+    assert texts and all("j1 <" in text for text in texts)
