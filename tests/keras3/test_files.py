@@ -2,6 +2,9 @@
 
 import importlib.util
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import keras
@@ -59,3 +62,26 @@ def test_losses_tell_a_lost_optimiser():
     model = keras.models.load_model(HERE / "jax.keras")
     model.compile(keras.optimizers.AdamW(0.02, clipnorm=1.0), "mse")
     assert abs(write.further(model)[-1] / said("jax")["losses"][-1] - 1) > 2e-2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["jax", "torch"])
+def test_other_backends_go_on_from_a_file_of_ours(backend, tmp_path):
+    """With our losses, where words come once and nothing is masked (see above).
+
+    `make keras3 ARGS="-m slow"` runs it for what is installed in its environment.
+    """
+    if importlib.util.find_spec(backend) is None:
+        pytest.skip(f"needs {backend}")
+    made = write.model(attends=False, count=write.MANY)
+    write.further(made, 3, write.MANY)
+    made.save(tmp_path / "ours.keras")
+    run = subprocess.run(
+        [sys.executable, HERE / "write.py", "go_on", tmp_path / "ours.keras"],
+        env={**os.environ, "KERAS_BACKEND": backend},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
+    theirs = json.loads(run.stdout.splitlines()[-1])
+    np.testing.assert_allclose(theirs, write.further(made, count=write.MANY), rtol=1e-5)

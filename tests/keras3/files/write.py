@@ -3,7 +3,8 @@
 Writes BACKEND.keras, for JAX jax.weights.h5 and jax.h5, and BACKEND.json beside itself: predictions
 of the model that was saved, and losses of training it further. With names of other backends behind,
 their files are read instead, and the losses of training on from them here are added to their
-BACKEND.json ("continued"). test_files.py reads them.
+BACKEND.json ("continued"). `go_on FILE` prints the losses of training on from a file.
+test_files.py reads them.
 """
 
 import json
@@ -15,23 +16,26 @@ import numpy as np
 from keras import layers
 
 HERE = Path(__file__).parent
+MANY = 120  # words of which no row has two
 
 
-def data():
-    """(inputs, targets) of 24 rows: pictures and texts."""
+def data(count=9):
+    """(inputs, targets) of 24 rows: pictures, and texts of `count` words, each once if it can."""
     rng = np.random.default_rng(4)
     pictures = rng.normal(size=(24, 6, 6, 2)).astype("float32")
-    words = rng.integers(0, 9, (24, 5)).astype("int32")
+    words = rng.integers(0, count, (24, 5)).astype("int32")
+    if count >= words.size:
+        words = rng.permutation(words.size).astype("int32").reshape(words.shape)
     y = pictures.mean((1, 2))[:, :1] + (words == 3).sum(1, keepdims=True)
     return [pictures, words], y.astype("float32")
 
 
-def model(attends=True):
+def model(attends=True, count=9):
     """Layers with weights of many shapes and with states, and an optimiser with two slots."""
     pictures, words = keras.Input((6, 6, 2)), keras.Input((5,), dtype="int32")
     h = layers.Conv2D(3, 3, activation="relu")(pictures)
     h = layers.GlobalAveragePooling2D()(layers.BatchNormalization()(h))
-    t = layers.Embedding(9, 4, mask_zero=attends)(words)
+    t = layers.Embedding(count, 4, mask_zero=attends)(words)
     t = layers.Bidirectional(layers.GRU(2, return_sequences=True))(t)
     if attends:
         t = layers.LayerNormalization()(layers.MultiHeadAttention(2, 2)(t, t) + t)
@@ -42,9 +46,9 @@ def model(attends=True):
     return made
 
 
-def further(made, epochs=4):
+def further(made, epochs=4, count=9):
     """Losses of more epochs over all rows."""
-    x, y = data()
+    x, y = data(count)
     history = made.fit(x, y, epochs=epochs, batch_size=8, shuffle=False, verbose=0)
     return [float(v) for v in history.history["loss"]]
 
@@ -102,6 +106,11 @@ def main():
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["go_on"]:
+        made = keras.models.load_model(sys.argv[2])
+        made.jit_compile = False  # PyTorch and TensorFlow would compile for minutes
+        print(json.dumps(further(made, count=MANY)))
+        sys.exit()
     for name in sys.argv[1:]:
         add(name)
     if not sys.argv[1:]:
