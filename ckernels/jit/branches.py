@@ -510,12 +510,12 @@ class Traced:
         return "array", self.place(x.read()), id(x)
 
     def __call__(self, leaves):
-        """(whether the trace holds, the result)."""
+        """(whether the trace holds, the result, or "shared" where memory is why it does not)."""
         if self.single:
             found = self.compiled(*[leaves[i] for i in self.used])[0]
             return True, found[()] if self.scalar else found
         if self.mutated and not self.writable(leaves):
-            return False, None
+            return False, "shared"
         found = self.compiled(*[leaves[i] for i in self.used]) if self.nodes else ()
         if self.guarded and not found[0]:
             return False, None
@@ -576,7 +576,7 @@ def bases_of(x):
 
 def _folded(array):
     """Whether elements of an array share memory with one another."""
-    return any(s == 0 and d > 1 for s, d in zip(array.strides, array.shape))
+    return array.size > 0 and any(s == 0 and d > 1 for s, d in zip(array.strides, array.shape))
 
 
 def _through(array, views, found):

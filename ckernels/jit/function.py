@@ -132,10 +132,19 @@ class Jitted(Dispatch):
                 plan.refuse(leaves, problem)
             return result
         self.dispatched(plan.of_sizes(leaves), leaves)
-        return value if done else self.original(args, kwargs, None)
+        if done:
+            return value
+        return (self.shared if value == "shared" else self.missed)(*args, **kwargs)
 
     def missed(self, *args, **kwargs):
-        """A call of which C found that its trace does not hold."""
+        """A call whose trace does not hold."""
+        self.counted("a number or an index for which the trace of a call does not hold")
+        return self.original(args, kwargs, None)
+
+    def shared(self, *args, **kwargs):
+        """A call whose trace stores into memory that other arguments have too, or that nobody may
+        write to."""
+        self.counted("an array that is written to and shares memory with another one")
         return self.original(args, kwargs, None)
 
     def dispatched(self, plan, leaves):

@@ -366,3 +366,37 @@ def test_nan_is_an_error_where_it_is_asked_for():
         assert np.isfinite(left(good)).all()
     with pytest.raises(NonFiniteError, match="in NumPy: invalid value"):
         left(bad)
+
+
+def test_calls_that_a_trace_does_not_hold_for_are_counted():
+    def scaled(x, limit):
+        x[:4] *= 1 / (limit - 2)
+        return x.sum()
+
+    f = ck.jit(scaled)
+    for _ in range(3):  # the first from Python, the others from C
+        same(scaled(UP.copy(), 2.5), f(UP.copy(), 2.5))
+    assert not f.report()["numpy"]
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            f(UP.astype("f4"), 2.0)
+        with pytest.raises(ZeroDivisionError):
+            f(UP.copy(), 2.0)
+    why = "a number or an index for which the trace of a call does not hold"
+    assert f.report()["numpy"] == {why: 4}
+
+
+def test_calls_with_shared_memory_are_counted():
+    def added(x, y):
+        x += y
+        return x
+
+    f = ck.jit(added)
+    for first in (UP, UP[:9]):
+        f(first.copy(), first.copy())
+    assert not f.report()["numpy"]
+    for length in (6, 6, 0):
+        x = np.arange(2.0 * length)
+        same(added(x.copy()[:length], x[:length]), f(x[:length], x[:length]))
+    why = "an array that is written to and shares memory with another one"
+    assert f.report()["numpy"] == {why: 2}

@@ -5,7 +5,8 @@
    jit/trees.py describes it, kinds of their leaves, and objects that names must still have. Compiled
    truth values lead to one of its ends, as jit/branches.py has them. A call that fits goes there, or
    to the callable to which calls of its kind are left; any other one, or one that fails before it wrote anything, to the method `called`, which knows all the
-   rest; one for which the trace does not hold to `missed`. */
+   rest; one for which the trace does not hold to `missed`, and where what it stores would reach
+   memory of two arguments, or none, to `shared`. */
 #include "python/python.h"
 
 #include <stdlib.h>
@@ -338,7 +339,7 @@ static int writable(const node *at, PyObject *const *leaves)
         if (!PyArray_ISWRITEABLE(a))
             return 0;
         for (int axis = 0; axis < PyArray_NDIM(a); axis++)
-            if (!PyArray_STRIDE(a, axis) && PyArray_DIM(a, axis) > 1)
+            if (!PyArray_STRIDE(a, axis) && PyArray_DIM(a, axis) > 1 && PyArray_SIZE(a))
                 return 0;
         extent(a, &low, &high);
         for (Py_ssize_t j = 0; j < at->arrays.n; j++) {
@@ -504,7 +505,7 @@ static int truth(PyObject *found)
     return first ? PyObject_IsTrue(first) : -1;
 }
 
-typedef enum { TRIED, MISSED, WRITTEN } outcome;     /* why a call has no result */
+typedef enum { TRIED, MISSED, SHARED, WRITTEN } outcome;     /* why a call has no result */
 
 /* Store into the arguments; WRITTEN once one may have changed. */
 static int write_back(const node *at, const call *c, PyObject *found, outcome *out)
@@ -542,7 +543,7 @@ static PyObject *make_results(const node *at, const call *c, PyObject *found)
 static PyObject *finish(const node *at, const call *c, outcome *out)
 {
     if (at->mutated.n && !writable(at, c->leaves)) {
-        *out = MISSED;
+        *out = SHARED;
         return NULL;
     }
     PyObject *result = NULL, *found = computed(at, c->leaves);
@@ -627,8 +628,8 @@ static PyObject *dispatch_call(PyObject *self, PyObject *args, PyObject *kwargs)
             return result;
         PyErr_Clear();           /* `called` finds the same problem and says what to do */
     }
-    PyObject *called = left ? left
-                            : PyObject_GetAttrString(self, out == MISSED ? "missed" : "called");
+    static const char *const others[] = {"called", "missed", "shared", "called"};
+    PyObject *called = left ? left : PyObject_GetAttrString(self, others[out]);
     PyObject *result = called ? PyObject_Call(called, args, kwargs) : NULL;
     Py_XDECREF(called);
     return result;
@@ -955,7 +956,7 @@ static PyMethodDef methods[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, (void *)"Dispatch(): calls compiled functions; subclasses have methods `called` and `missed`."},
+    {Py_tp_doc, (void *)"Dispatch(): calls compiled functions; subclasses have methods `called`, `missed` and `shared`."},
     {Py_tp_call, dispatch_call},
     {Py_tp_traverse, dispatch_traverse},
     {Py_tp_clear, dispatch_clear},
