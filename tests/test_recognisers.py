@@ -80,6 +80,7 @@ NEAR = {
                         "test_a_gradient_of_such_a_loop_is_traced"),
     "jit/flow.py": ("jit/test_flow.py", "test_what_a_turn_asks_in_python",
                     "test_slices_between_elements_are_numpys"),
+    "jit/growing.py": ("jit/test_growing.py", "test_what_is_more_than_rows"),
     "jit/jumps.py": ("jit/test_jumps.py", "test_jumps_out_of_try_and_with_stay",
                      "test_what_always_returns_is_no_choice"),
     "jit/maybe.py": ("jit/test_maybe.py", "test_a_dtype_that_data_decide_is_numpys"),

@@ -264,7 +264,7 @@ def compile_nodes(tree, nodes):
     used = [i for i, n in enumerate(tree.inputs) if n.uid in needed]
     compiled = make_function([tree.inputs[i] for i in used], nodes, single=False,
                              name=tree.jitted.__name__, downcast=False, positional_only=True,
-                             check=tree.jitted.check)  # fmt: skip
+                             check=tree.jitted.check, terse=tree.jitted.may_leave())  # fmt: skip
     return compiled, used
 
 

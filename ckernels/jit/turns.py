@@ -5,7 +5,9 @@ another value. The body is traced again until their shapes and dtypes are what t
 trace did is undone by `Before`, so that a loop which is no scan can be taken turn by turn instead.
 """
 
+import functools
 import types
+from collections import deque
 from typing import NamedTuple
 
 import numpy as np
@@ -86,10 +88,15 @@ class Objects:
             if namespace.library(x.__module__):
                 return ()
             inner = [contents(c) for c in x.__closure__ or ()]
-            return inner + [v for n, v in x.__globals__.items() if n != "__builtins__"]
+            names = x.__globals__.items()
+            return inner + [v for n, v in names if n != "__builtins__" and n[:4] != "_ck_"]
         if isinstance(x, tuple):
             return x
-        if isinstance(x, (list, set)):
+        if isinstance(x, functools.partial):
+            return x.func, *x.args, *x.keywords.values()
+        if isinstance(x, (types.MethodType, types.BuiltinMethodType)):
+            return x.__self__, getattr(x, "__func__", None)
+        if isinstance(x, (list, set, deque)):
             self.held.append((x, list(x)))
             return list(x)
         if isinstance(x, dict):
@@ -109,7 +116,7 @@ class Objects:
             x.flags.writeable = True
         same = True
         for x, old in self.held:
-            now = list(x) if isinstance(x, (list, set)) else x
+            now = x if isinstance(x, dict) else list(x)
             if len(now) == len(old) and (
                 all(a is b for a, b in zip(now, old)) if isinstance(old, list)
                 else all(k in now and now[k] is v for k, v in old.items())
@@ -117,7 +124,7 @@ class Objects:
                 continue
             same = False
             x.clear()
-            x.extend(old) if isinstance(x, list) else x.update(old)
+            x.update(old) if isinstance(x, (dict, set)) else x.extend(old)
         return same
 
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import ckernels as ck
-from ckernels.base.errors import CKernelsWarning, NonFiniteError, NotSupported
+from ckernels.base.errors import CKernelsWarning, IndexOutOfBounds, NonFiniteError, NotSupported
 from ckernels.jit import branches as rooms
+from ckernels.ops import reference
 
 from .beside import same
 
@@ -343,6 +344,25 @@ def test_a_shape_that_the_function_itself_tries():
     assert jitted.report()["numpy"] == {"a call failed: ShapeError": 1}
     with pytest.raises(ValueError):
         jitted(x[:12])
+
+
+def test_numpy_says_what_is_wrong_where_it_runs_anyway(monkeypatch):
+    """A graph that runs a second time for the words of its error takes a thousand times as long."""
+
+    def far(x, n):
+        s = 0.0
+        for i in range(n):
+            s += x[i]
+        return s
+
+    ran, evaluate = [], reference.evaluate
+    monkeypatch.setattr(reference, "evaluate", lambda *args: ran.append(1) or evaluate(*args))
+    with pytest.raises(IndexError, match="index 20 is out of bounds for axis 0 with size 20"):
+        ck.jit(far)(np.arange(20.0), 1000)
+    assert not ran
+    with pytest.raises(IndexOutOfBounds, match=r"index 20 .* \(in step 20 of the scan"):
+        ck.jit(far, strict=True)(np.arange(20.0), 1000)
+    assert ran
 
 
 def test_nan_is_an_error_where_it_is_asked_for():

@@ -1,7 +1,9 @@
 """Lists that loops append to, beside NumPy: in each turn or in some, before and after others, with
 the end of the loop decided by data; what would be more than an array of rows is NumPy's."""
 
+import functools
 import warnings
+from collections import deque
 
 import numpy as np
 import pytest
@@ -172,10 +174,50 @@ def both_kinds(x, n):
     return rows
 
 
+def by_its_method(x, n):
+    rows = []
+    append = rows.append
+    for i in range(n):
+        append(x[i] * 2)
+    return rows
+
+
+def by_a_partial_function(x, n):
+    rows = []
+    append = functools.partial(lambda to, v: to.append(v), rows)
+    for i in range(n):
+        if x[i] > 0:
+            append(x[i] * 2)
+    return rows
+
+
+def in_a_queue(x, n):
+    last, i = deque(maxlen=3), 0
+    while i < n:
+        last.append(x[i])
+        i += 1
+    return list(last)
+
+
+def by_a_method_of_an_object(x, n):
+    class Rows:
+        def __init__(self):
+            self.rows = []
+
+        def take(self, v):
+            self.rows = [*self.rows, v]
+
+    take = Rows().take
+    for i in range(n):
+        take(x[i])
+    return take.__self__.rows
+
+
 @pytest.mark.parametrize("n", [4, 590])
 @pytest.mark.parametrize(
     "function", [kept_and_changed, changed_behind, changed_in_the_turn, taken_apart, both_kinds,
-                 began_as_number]
+                 began_as_number, by_its_method, by_a_partial_function, in_a_queue,
+                 by_a_method_of_an_object]
 )  # fmt: skip
 def test_what_is_more_than_rows(function, n):
     with warnings.catch_warnings():
