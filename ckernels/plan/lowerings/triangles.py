@@ -90,6 +90,7 @@ def sylvester(plan, node):
         "sqrt": f"__builtin_sqrt{suffix}",
         "eps": repr(float(np.finfo(a.dtype).eps)),
         "tiny": repr(float(np.finfo(a.dtype).tiny)),
+        "steep": repr(2.0**-40 / float(np.finfo(a.dtype).tiny)),
         "nans": NANS.format(count="m * n", to="x") + " continue;",
         **{f"{name}_row": moved(rows, lay.strides[:-2], dims) for name, lay in zip("abc", ins)},
         "angle": block(angle(kind, suffix), 5),

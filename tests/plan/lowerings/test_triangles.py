@@ -348,6 +348,19 @@ def test_sylvester_equations(dtype, rtol):
     np.testing.assert_allclose(run(one, two, side)[0], got, rtol=rtol, atol=rtol * abs(got).max())
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_sylvester_equations_of_small_and_large_numbers(dtype):
+    """A power of two of all three leaves x as it is, though its square be out of range."""
+    a, b, c = (place(None, None, dtype=dtype) for _ in range(3))
+    f = K.function([a, b, c], Tensor(make("sylvester", (a.node, b.node, c.node))))
+    given = [RNG.normal(size=shape).astype(dtype) for shape in ((9, 9), (5, 5), (9, 5))]
+    want, far = f(*given), {"float64": 990, "float32": 100}[dtype]
+    np.testing.assert_allclose(given[0] @ want + want @ given[1], given[2], atol=1e-3)
+    for power in (-far, -far // 2, -far // 4, far // 4, far // 2, far):
+        got = f(*[np.ldexp(x, power) for x in given])
+        np.testing.assert_allclose(got, want, rtol=1e-3 if dtype == "float32" else 1e-9)
+
+
 def test_sylvester_equations_of_special_matrices():
     a, b, c = place(None, None), place(None, None), place(None, None)
     f = K.function([a, b, c], Tensor(make("sylvester", (a.node, b.node, c.node))))
