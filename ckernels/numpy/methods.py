@@ -14,9 +14,9 @@ from .value import ArrayValue, filled, nodes_of_key, store, stored
 
 
 def reshape(x, *shape, order="C", copy=None):
-    """x.reshape: a view where the elements lie in C order."""
+    """x.reshape: a view where the elements lie in C order. Order A asks how they lie."""
     shape = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-    if order not in ("C", "A"):
+    if order != "C" and not (order == "A" and (x.plain or x.ndim < 2)):
         x.owner.refuse(f"reshape with order={order!r}")
     shape = [x.owner.extent(s) if isinstance(s, x.owner.numbers) else operator.index(s)
              for s in shape]  # fmt: skip
@@ -69,7 +69,12 @@ REST = "\0"  # an ellipsis among letters
 
 
 def ravel(x, order="C"):
-    return reshape(x, -1, order=order)
+    """x.ravel: reshape, but of steps between elements it makes a copy."""
+    found = reshape(x, -1, order=order)
+    if found.lens is None:
+        return found
+    lens = found.lens
+    return x.through(lens.get, lens.put, lambda a: a.ravel(), x.plain)
 
 
 def flatten(x, order="C"):

@@ -225,6 +225,8 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
             return self.fresh(part(self.read(), key), True)
         if copied:
             return self.fresh(part(self.read(), key), False, True)
+        if sum(k is not None for k in key) > self.ndim:
+            part(self.read(), key)  # raises, though nothing may read this view
         plain = self.plain and _leading(key)
         return self.through(lambda n: part(n, key), lambda n, v: with_part(n, key, v),
                          lambda a, *found: a[(*filled(key, found), *[...][:dotted])], plain, key,

@@ -167,13 +167,13 @@ def renumbered(order, kept):
 
 def transposed(node, order):
     perm = node.attrs["perm"]
-    return order and tuple(perm.index(k) for k in order)
+    return order if order is FREE else tuple(perm.index(k) for k in order)
 
 
 def expanded(node, order):
     new = node.attrs["axes"]
     rest = [k for k in range(node.ndim) if k not in new]
-    return order and (*new, *(rest[k] for k in order))
+    return order if order is FREE else (*new, *(rest[k] for k in order))
 
 
 def squeezed(node, order):

@@ -6,7 +6,7 @@ import pytest
 import ckernels as ck
 from ckernels.base.errors import NotSupported
 
-from .beside import check, same
+from .beside import check, same, written
 
 
 def parts_of_complex(z):
@@ -92,3 +92,12 @@ def test_views_of_the_same_and_of_another_dtype():
     check(same_dtype, np.arange(12.0))
     with pytest.raises(NotSupported, match="another dtype"):
         ck.jit(lambda a: a.view("i8"), strict=True)(np.arange(12.0))
+
+
+@pytest.mark.parametrize("key", ["1:", "0", "..., 0", "::2, None"])
+def test_a_view_of_more_axes_than_there_are(key, tmp_path):
+    """NumPy's error, though nothing reads the view."""
+    jitted = ck.jit(written(f"def f(a):\n    v = a[{key}]\n    return a\n", "axes", tmp_path))
+    with pytest.raises(IndexError, match="too many indices"):
+        jitted(np.ones(()))
+    np.testing.assert_array_equal(jitted(np.ones(3)), np.ones(3))

@@ -34,7 +34,8 @@ MADE = ["a", "a.copy()", "np.copy(a)", "np.array(a)", "np.sin(a)", "a + 1",
 SEEN = ["d.reshape(-1)", "d.ravel()", "np.ravel(d)", "np.reshape(d, (-1,))",
        "d.reshape(len(d), -1)", "d.reshape(-1).reshape(-1, 1)", "d.reshape(-1)[1:]",
        "d.T.reshape(-1)", "d.flatten()", "d.T.ravel()[::-1]", "np.squeeze(d[None]).reshape(-1)",
-       "d.reshape(-1)[...]"]  # fmt: skip
+       "d.reshape(-1)[...]", "d.reshape(-1, order='A')", "np.ravel(d, 'A')",
+       "d.reshape((2, -1), order='A')"]  # fmt: skip
 LAID = [
     lambda x: x,
     np.asfortranarray,
@@ -73,6 +74,19 @@ def test_a_reshape_beside_a_store(made, tmp_path):
                     continue
                 for a, b in zip([*want, theirs], [*jitted(ours), ours], strict=True):
                     same(a, b)
+
+
+def test_a_copy_for_the_caller_is_a_copy():
+    """ravel copies what has steps between its elements, reshape does not."""
+    flat = [lambda a: a.ravel(), np.ravel, lambda a: a.reshape(-1), lambda a: a.T.ravel()]
+    whole = np.arange(24.0).reshape(8, 3)
+    for function in flat:
+        jitted = ck.jit(function)
+        for x in (whole[:, 0], whole[::-1, 0], whole[:1, ::2], whole[::2, :1], whole, whole.T):
+            for _ in range(2):
+                want, got = function(x), jitted(x)
+                assert np.shares_memory(want, x) == np.shares_memory(got, x), x.strides
+                np.testing.assert_array_equal(got, want)
 
 
 # ---- every function ---------------------------------------------------------------------------

@@ -375,3 +375,24 @@ def test_turned_results_of_no_order_are_turned(mode, perm):
         found, whole = both()
         for got in (found, K.get_value(kept), alone(), wide()[0]):
             np.testing.assert_array_equal(got, np.transpose(whole, perm))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("turn", [np.transpose, lambda x: x[:, :1]])
+def test_numbers_have_no_order(axis, turn):
+    """What is joined of numbers lies in C order, though an input does not."""
+    x, numbers = given(2), [K.placeholder((), dtype="float32") for _ in range(3)]
+    ones = [K.reshape(n, (1, 1)) for n in numbers] + [K.expand_dims(K.expand_dims(numbers[0], 0))]
+    f = K.function([x, *numbers], [K.concatenate(ones, axis), K.transpose(x)])
+    array = turn(values((4, 3)))
+    joined, turned = f(array, 1, 2, 3)
+    same(joined, np.array([1, 2, 3, 1], "f").reshape((4, 1) if axis == 0 else (1, 4)))
+    np.testing.assert_array_equal(turned, array.T)
+
+
+def test_numbers_stored_into_rows_of_one():
+    x, v = given(2), K.placeholder((), dtype="float32")
+    rows = x
+    for i in range(4):
+        rows = K.set_subtensor(rows[i], v)
+    same(K.function([x, v], rows)(values((4, 3))[:, :1], 5), np.full((4, 1), 5, "f"))

@@ -47,7 +47,7 @@ _unique(newer("unique_all"), "values indices inverse_indices counts", return_ind
         return_inverse=True, return_counts=True)  # fmt: skip
 
 
-@row(np.isin)
+@row(np.isin, array=True)
 def isin(rule, element, test_elements, assume_unique=False, invert=False, *, kind=None):
     x, among = node_of(element, rule), ops.flatten(node_of(test_elements, rule))
     if among.shape[0] == 0:
