@@ -233,7 +233,10 @@ libraries: build
 	    "scipy==1.11.*" cffi "pytest<8" pytest-timeout pytest-xdist mock six parameterized nose \
 	    "matplotlib<3.7" "pandas<2" "scikit-learn<1.3" picklable_itertools progressbar2 toolz pyyaml \
 	    h5py "tables<3.9" pillow pyzmq requests click plac tabulate joblib patsy tqdm "arviz<0.11" \
-	    dill fastprogress semver deprecat "cachetools<5.4"
+	    dill fastprogress semver deprecat "cachetools<5.4" flaky hyperopt nbformat nbconvert \
+	    "scikit-image<0.23"
+	$(LIBRARIES_PY) -m pip install -q --disable-pip-version-check --no-deps "gym<0.27" gym_notices \
+	    cloudpickle keras_applications==1.0.8 keras_preprocessing==1.1.2
 	PYTHONPATH=. $(LIBRARIES_PY) -m tests.clients.theano_libraries.run $(SOURCE) build/theano_libraries \
 	    $(LIBRARIES)
 endif

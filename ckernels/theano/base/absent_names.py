@@ -10,8 +10,7 @@ gof.sched gof.unify misc.buildbot_filter misc.burn_gpu misc.check_blas misc.chec
 misc.check_multi_gpu misc.cpucount misc.doubleop misc.elemwise_openmp_speedup
 misc.elemwise_time_test misc.frozendict misc.gh_api misc.latence_gpu_transfert
 misc.ordered_set misc.safe_asarray misc.strutil misc.windows pathparse
-sandbox.blocksparse sandbox.conv sandbox.fourier sandbox.minimal sandbox.multinomial
-sandbox.neighbours sandbox.softsign sandbox.solve scan_module.scan_checkpoints
+sandbox.conv sandbox.fourier sandbox.minimal sandbox.multinomial scan_module.scan_checkpoints
 scan_module.scan_opt scan_module.scan_perform_ext tensor.blas_c tensor.blas_headers
 tensor.blas_scipy tensor.elemwise_cgen tensor.fourier tensor.inc_code tensor.nnet.opt
 tensor.opt_uncanonicalize version
@@ -123,7 +122,7 @@ NAMES = {
     "tensor.raise_op": """
         Raise gof""",
     "modules.sandbox": """
-        blocksparse conv fourier minimal multinomial neighbours softsign solve""",
+        conv fourier minimal multinomial""",
     "tensor.rng_mrg": """
         A1p134 A1p72 A2p134 A2p72 M1 M2 MASK12 MASK13 MASK2 MULT2 NORM
         ParamsType TensorType Variable bool_t cast function get_vector_length

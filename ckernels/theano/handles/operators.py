@@ -5,6 +5,7 @@ Each is the function of the same name in theano.tensor; this file only binds the
 
 import numpy as np
 
+from ...api.tensor import NoLength
 from ...base import given
 from ...base.errors import ArgumentError, UsageError
 from ..base.hooks import hook
@@ -223,8 +224,10 @@ class Operators:
             ) from None
         return (self[i] for i in range(count))
 
+    @property
     def __len__(self):
-        raise UsageError(f"object of type '{type(self).__name__}' has no len()")
+        """Absent, as in Theano: programs ask for it to tell a list from a variable."""
+        raise NoLength(f"object of type '{type(self).__name__}' has no len()")
 
     def __contains__(self, value):
         raise UsageError("`in` needs the elements of a tensor, which is symbolic")

@@ -188,6 +188,7 @@ class _Scan:
         outputs = [handle_of(node, memo) for node in loop.rows()]
         for k, v in enumerate(outputs):
             v._mentions, v._loop = (*self.seen, *others, *self.outer()), (self, k)
+            self.loosen(k, v)
         if config.compute_test_value != "off":
             for v in outputs:
                 fill(v)
@@ -199,6 +200,19 @@ class _Scan:
         if not outputs:
             return ([] if return_list else None), updates
         return outputs, updates
+
+    def loosen(self, k, rows):
+        """Rows are known to have size 1 where the step's output and its first value are said to be:
+        the engine, which knows sizes, does not see `unbroadcast`."""
+        out, known = self.outputs[k], list(rows.broadcastable)
+        said = [out.broadcastable]
+        if self.states and self.states[k].taps:
+            said.append(_tensor_of(self.given_infos[k]).broadcastable)
+        for marks in said:
+            for axis in range(1, min(out.ndim, len(marks)) + 1):
+                known[-axis] = known[-axis] and marks[-axis]
+        if known != list(rows.broadcastable):
+            rows.type = rows.type.clone(broadcastable=known)
 
     def outer(self):
         """The user's variables that the loop starts from."""

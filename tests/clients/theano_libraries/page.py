@@ -15,6 +15,8 @@ SHOWN = {"DeepLearningTutorials": "Deep Learning Tutorials", "pylearn2": "pylear
          "Theano-Tutorials": "Newmu's Theano-Tutorials",
          "theano_exercises": "Goodfellow's Theano exercises, their solutions",
          "sklearn-theano": "sklearn-theano, without its pretrained networks",
+         **{name: f"{name}, on Keras 2.2.4" for name in ("keras-contrib", "keras-rl", "keras-vis",
+                                                         "hyperas")},
          "pymc3": "PyMC3 3.8", "pymc3-3.11": "PyMC3 3.11",
          "Lasagne": "Lasagne, with its MNIST and recurrent examples"}  # fmt: skip
 

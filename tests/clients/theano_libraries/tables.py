@@ -24,6 +24,9 @@ NET = (  # they fetch data, or import TensorFlow
     "tests/keras/test_regularizers.py",
     "tests/keras/backend/test_backends.py",
     "tests/keras/test_sparse.py",
+    "tests/keras_contrib/backend",
+    "tests/keras_contrib/callbacks/tensorboard_test.py",
+    "tests/vis/backend",
 )
 PYMC3 = (
     "dist_math math transforms theanof model model_func model_helpers models_utils modelcontext "
@@ -41,6 +44,13 @@ def keras(version, order, *more):
         "floatX=float32",
         NET,
         keras=order,
+    )
+
+
+def on_keras(folder, repository, *tests):
+    """A library for Keras 2, on Keras 2.2.4 and its own Theano backend."""
+    return Library(
+        folder, repository, tests, "floatX=float32", NET, uses=("keras-2.2.4",), keras="tf"
     )
 
 
@@ -98,6 +108,12 @@ LIBRARIES = {
         "the wheel pymc3 3.11.5, unpacked",
         tuple(f"pymc3/tests/test_{name}.py" for name in PYMC3.split() if name != "types"),
     ),
+    "keras-contrib": on_keras("keras-contrib", "keras-team/keras-contrib", "tests/keras_contrib"),
+    "keras-rl": on_keras(
+        "keras-rl", "keras-rl/keras-rl", "tests/rl", "tests/integration/test_discrete.py"
+    ),
+    "keras-vis": on_keras("keras-vis", "raghakot/keras-vis", "tests", "programs/keras_vis.py"),
+    "hyperas": on_keras("hyperas", "maxpumperla/hyperas", "programs/hyperas_search.py"),
     "keras-0.3.3": keras("0.3.3", "th"),
     "keras-1.0.8": keras("1.0.8", "th", "tests/test_model_saving.py"),
     "keras-1.1.2": keras("1.1.2", "tf", "tests/test_model_saving.py"),
@@ -138,6 +154,12 @@ CHANGED = {  # {library: {file: [(old, new)]}}
     "pymc3-3.11": {
         "pymc3/data.py": [("data[in_memory_slc])", "data[tuple(in_memory_slc)])")],
         "pymc3/tests/test_theanof.py": [("indices[slicer]", "indices[tuple(slicer)]")],
+    },
+    "keras-rl": {
+        "rl/callbacks.py": [("import wandb\n", "wandb = None\n")],  # a service's logger
+        "utils/gym/envs/twoRoundDeterministicRewardEnv.py": [
+            ("    def reset(self):", "    def seed(self, seed=None): ...\n\n    def reset(self):"),
+        ],
     },
     "nolearn": {
         "nolearn/lasagne/base.py": [

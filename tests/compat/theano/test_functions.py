@@ -134,6 +134,33 @@ def test_axes_that_are_not_there():
     assert T.addbroadcast(T.dmatrix(), -1).broadcastable == (False, True)
 
 
+def test_rows_of_scan_are_as_broadcastable_as_the_step_says():
+    """Keras's rnn squeezes its rows: an axis of size 1 that the step calls unknown stays."""
+    x, v = T.imatrix(), T.ivector()
+
+    def step(row, *state):
+        column = T.unbroadcast(row.dimshuffle(0, "x"), 1)
+        return column, column + sum(state), row.dimshuffle(0, "x")
+
+    first = T.unbroadcast(v.dimshuffle(0, "x"), 1)
+    (plain, state, known), _ = theano.scan(step, x, [None, first, None])
+    assert plain.broadcastable == state.broadcastable == (False, False, False)
+    assert known.broadcastable == (False, False, True)
+    f = theano.function([x, v], [T.squeeze(plain), T.squeeze(state), T.squeeze(known)])
+    rows = np.arange(6, dtype="int32").reshape(3, 2)
+    plain, state, known = f(rows, rows[1])
+    np.testing.assert_array_equal(plain, rows[:, :, None])
+    np.testing.assert_array_equal(state, rows.cumsum(0)[:, :, None] + rows[1][:, None])
+    np.testing.assert_array_equal(known, rows)
+
+
+def test_variables_have_no_length():
+    for x in (T.dmatrix(), T.constant([1.0, 2.0]), theano.shared(np.ones(3))):
+        assert not hasattr(x, "__len__")
+        with pytest.raises(TypeError, match="has no len"):
+            len(x)
+
+
 def test_calls_with_keywords_take_another_way_and_hold_nothing():
     x, y = T.dscalars("x", "y")
     f = theano.function([x, y], [x + y, x * y], updates={}.items())

@@ -70,6 +70,10 @@ def test_reasons_and_modules():
         _finder.find_spec("theano.tensor.blas_c")
     assert _finder.find_spec("theano.no_such_module") is None
     assert theano.compile.function_module.Function is theano.compile.Function
+    for module, name in (("neighbours", "images2neibs"), ("softsign", "softsign"),
+                         ("solve", "solve"), ("blocksparse", "sparse_block_dot")):  # fmt: skip
+        old = importlib.import_module(f"ckernels.compat.theano.sandbox.{module}")
+        assert getattr(old, name).__module__.startswith("ckernels.theano.tensor"), name
     assert T.basic is T and theano.gof.destroyhandler is theano.gof.fg
 
 
