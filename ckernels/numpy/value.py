@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import ops
+from ..base import dtypes
 from ..base.errors import NotSupported
 from ..graph.node import Node, constant
 from . import rows
@@ -216,7 +217,13 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
         copied = any(map(_is_array_of_one_place, given))
         key, basic, mask = self.owner.key(self, key)
         if mask is not None and mask.ndim <= self.ndim:
-            return ArrayValue(self.owner, None, False, True, masked=(self.read(), mask))
+            return ArrayValue(
+                self.owner,
+                None,
+                False,
+                True,
+                masked=(read_under(under(mask, self.read()), self.read()), mask),
+            )
         if self.scalar or not basic:
             scalar = basic and self.scalar and not dotted
             return self.fresh(part(self.read(), key), scalar, self.plain and _takes_rows(key))
@@ -424,6 +431,9 @@ def call_ufunc(
     if options or casting != "same_kind":
         owner.refuse(f"{ufunc.__name__} with {', '.join(options) or 'casting'}")
     mask, operands = _masked(owner, args) if where is True else (None, owner.operands(args))
+    if where is not True:
+        read = owner.operand(where)
+        operands = [read_under(read, x) for x in operands]
     found = rows.ufunc(owner.rule, ufunc, *operands, dtype=dtype)
     several = isinstance(found, tuple)
     results = found if several else (found,)
@@ -455,6 +465,16 @@ def under(mask, whole):
     return ops.broadcast_like(ops.expand(mask, tuple(range(mask.ndim, whole.ndim))), whole)
 
 
+def read_under(mask, x):
+    """An operand of what is computed where a mask is: slopes elsewhere, which may be inf, are no
+    part of its gradient."""
+    if isinstance(x, Weak):
+        return x._replace(node=read_under(mask, x.node))
+    if not isinstance(x, Node) or x.value is not None or not dtypes.is_inexact(x.dtype):
+        return x
+    return ops.masked(mask, x) if isinstance(mask, Node) and mask.dtype == "bool" else x
+
+
 def _masked(owner, args):
     """(mask, operands): where all arrays among `args` are parts under one mask, the whole ones."""
     parts = [a.masked for a in args if isinstance(a, ArrayValue) and a.masked is not None]
@@ -464,9 +484,11 @@ def _masked(owner, args):
         isinstance(a, owner.numbers) or np.ndim(a) <= parts[0][0].ndim - parts[0][1].ndim
         for a in others
     ):  # fmt: skip
+        mask = masks.pop()
+        wide = under(mask, parts[0][0])
         operands = [a.masked[0] if isinstance(a, ArrayValue) and a.masked is not None
-                    else owner.operand(a) for a in args]  # fmt: skip
-        return masks.pop(), operands
+                    else read_under(wide, owner.operand(a)) for a in args]  # fmt: skip
+        return mask, operands
     return None, owner.operands(args)
 
 

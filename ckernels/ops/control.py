@@ -72,7 +72,10 @@ Op(
     "opaque",
     lambda a, x, *conditions: (x.dtype, x.shape),
     _run_check,
-    lambda node, g: (g,) + (None,) * (len(node.inputs) - 1),
+    lambda node, g: (
+        make("check", (g, *node.inputs[1:]), node.attrs),  # which may not need x itself
+        *[None] * (len(node.inputs) - 1),
+    ),
     doc="x, if all conditions hold everywhere; else an error with attrs['message'].",
 )
 

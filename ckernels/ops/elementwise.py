@@ -31,7 +31,8 @@ from .logic import eq, ge, gt, isnan, le, lt
 __all__ = ["cast", "add", "sub", "mul", "true_div", "masked_mul", "masked_div",
            "floor_div", "mod", "pow", "neg", "abs",
            "sign", "square", "sqr", "sqrt", "rsqrt", "reciprocal", "floor", "ceil", "trunc",
-           "round", "maximum", "minimum", "clip", "where", "relu", "identity", "stop_gradient",
+           "round", "maximum", "minimum", "clip", "where", "masked",
+           "relu", "identity", "stop_gradient",
            "deg2rad", "rad2deg", "real", "imag", "complex_of", "conj", "angle", "iota",
            "zeros_like", "ones_like", "full_like", "broadcast_like"]  # fmt: skip
 
@@ -310,6 +311,17 @@ def where(cond, a, b):
     """`a` where `cond` (any dtype; not zero means true) else `b`; all three broadcast."""
     a, b = operands((a, b), "where")
     return make(_where, (cast(scalar_or_node(cond, "where"), "bool"), a, b))
+
+
+_masked = elementwise_op("masked", "((void)({0}), ({1}))",
+                         lambda c, x: np.broadcast_arrays(c, x)[1],
+                         lambda c, x, y, g: (None, where(c, g, 0)), takes="biufc", conditions=1,
+                         ulp=0, doc="x; nothing flows back to it where cond is not.")  # fmt: skip
+
+
+def masked(cond, x):
+    """`x` as operand of what is read under the mask `cond` alone: there a slope may be inf."""
+    return make(_masked, (cond, x))
 
 
 def _extremum(name, c, fn, first_wins, doc):

@@ -132,7 +132,8 @@ def _check_rows(k, rows, steps, what):
 
 
 def _steps(sig):
-    return known_value(sig.steps)
+    known = known_value(sig.steps)
+    return None if known == ENDLESS else known  # its condition decides how many rows there are
 
 
 def _infer(attrs, *inputs):

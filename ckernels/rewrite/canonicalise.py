@@ -64,6 +64,7 @@ rule("pow_by_constant",
 
 rule("no_mark",
      (f.identity(x), x), (f.stop_gradient(x), x), (f.checkpoint(x), x),
+     (f.masked(y, x), x),
      doc="Marks have done their work when gradients exist.")
 
 

@@ -331,6 +331,72 @@ def test_slopes_of_loops_as_long_as_a_number_says(cost, n):
     np.testing.assert_allclose(ck.jit.hessian(cost)(x, n), want, rtol=1e-5, atol=1e-6)
 
 
+def halved(x):
+    y = x.copy()
+    while (y**2).sum() > 0.2:
+        y = 0.5 * y * np.cos(y)
+    return y.sum() * x[0]
+
+
+def balanced(x):
+    k = np.exp(np.outer(x, np.cos(x)))
+    u, v, error, i = np.ones(len(x)), np.ones(len(x)), 1.0, 0
+    while error > 0.1 and i < 50:
+        u = 1 / (k @ v)
+        v = 1 / (k.T @ u)
+        error = np.abs(u * (k @ v) - 1).sum()
+        i += 1
+    return (u[:, None] * k * v * np.sin(k)).sum()
+
+
+def of_positive(x):
+    p = x[x > 0] / x.sum()
+    return -np.sum(p * np.log(p))
+
+
+def stored_under_a_mask(x):
+    y = np.zeros(len(x))
+    y[x > 0] = (1 + np.log(x[x > 0]) ** 2) * x[1]
+    np.divide(1, x, out=y, where=x > 0.5)
+    y[x > 0] **= 1.5
+    return (y * np.arange(len(x))).sum()
+
+
+def rows_under_a_mask(x):
+    a = np.outer(x, [1.0, 0.5, 2.0])
+    return (np.log(a[x > 0] * x[1:4]) ** 2).sum()
+
+
+@pytest.mark.parametrize("x", [np.array([1.0, 2, 0, 0.7, 0, 3, 0.25, 1.5, 0.5, 2]) + 0.01,
+                               np.zeros(9) + 0.1, np.linspace(0.1, 2, 30)])  # fmt: skip
+@pytest.mark.parametrize("cost", [halved, balanced, of_positive, stored_under_a_mask,
+                                  rows_under_a_mask])  # fmt: skip
+def test_slopes_of_loops_that_data_end_and_under_masks(cost, x):
+    """A first test of a `while` is data too; what a mask leaves out has a slope of 0, not NaN."""
+    steps = 1e-6 * np.eye(len(x))
+    want = [(cost(x + e) - cost(x - e)) / 2e-6 for e in steps]
+    slope = ck.jit.grad(cost)
+    np.testing.assert_allclose(slope(x), want, rtol=1e-5, atol=1e-6)
+    want = [(slope(x + e) - slope(x - e)) / 2e-6 for e in steps]
+    np.testing.assert_allclose(ck.jit.hessian(cost)(x), want, rtol=1e-4, atol=1e-4)
+    if cost in (of_positive, stored_under_a_mask):
+        x = np.where(np.arange(len(x)) % 3 == 2, 0.0, x)  # log(0) and 1 / 0 where no mask is
+        want = [(cost(x + e) - cost(x - e)) / 2e-6 for e in steps]
+        some = x > 0
+        found = slope(x)
+        assert np.isfinite(found).all() and np.isfinite(ck.jit.hessian(cost)(x)).all()
+        np.testing.assert_allclose(found[some], np.array(want)[some], rtol=1e-5, atol=1e-6)
+
+
+def test_a_slope_keeps_the_checks_of_what_it_is_of():
+    slope = ck.jit.grad(lambda x, s: np.convolve(x, s * np.arange(1.0, 32.0), "same").sum())
+    for n in (40, 31):
+        want = np.convolve(np.ones(n), 0.5 * np.arange(31.0, 0.0, -1), "same")
+        np.testing.assert_allclose(slope(np.ones(n), 0.5), want)
+    with pytest.raises(ValueError, match="fewer elements"):
+        slope(np.ones(30), 0.5)  # which is of another form
+
+
 def test_the_slope_of_a_number_is_0():
     x = np.arange(3.0)
     assert np.array_equal(ck.jit.grad(lambda x: 2.0)(x), np.zeros(3))

@@ -171,14 +171,22 @@ def remainder(rng):
     return Case(rng.choice([ops.mod, ops.floor_div]), [x, z])
 
 
-@case("maximum", "minimum", "where")
+@case("maximum", "minimum", "where", "masked")
 def choice(rng):
     shape = shape_of(rng)
     a = numbers(rng, shape)
     b = a + rng.choice([-1, 1], shape) * rng.uniform(0.1, 1, shape)
     picked = rng.uniform(size=shape) < 0.5
     return Case(
-        rng.choice([ops.maximum, ops.minimum, lambda a, b: ops.where(picked, a, b)]), [a, b]
+        rng.choice(
+            [
+                ops.maximum,
+                ops.minimum,
+                lambda a, b: ops.where(picked, a, b),
+                lambda a, b: ops.where(picked, ops.masked(picked, a), b),
+            ]
+        ),
+        [a, b],
     )
 
 

@@ -44,7 +44,8 @@ def cases():
                 nodes = [leaf((None,), dtype) for _ in range(3)]
                 try:
                     text = op.c(attrs, dtype)
-                    if op.name == "where":
+                    if op.name in ("where", "masked"):
+                        nodes = nodes[: 3 if "{2}" in text else 2]
                         nodes[0] = leaf((None,), "bool")
                     elif "ck_" not in text:
                         nodes = nodes[: 2 if "{1}" in text else 1]

@@ -149,8 +149,10 @@ def diagflat(rule, v, k=0):
 def correlate(rule, a, v, mode="valid"):
     a, v = node_of(a, rule), node_of(v, rule)
     n, m = a.shape[0], v.shape[0]
-    if a.ndim != 1 or v.ndim != 1 or m is None or n is not None and n < m:
-        raise NotSupported("correlate with a longer second operand, or one of unknown size")
+    if a.ndim != 1 or v.ndim != 1 or m is None:
+        raise NotSupported("correlate with a second operand of unknown size")
+    if n is not None and n < m:
+        return ops.flip(convolve(rule, ops.conj(v), ops.flip(a, 0), mode), 0)
     return convolve(rule, a, ops.conj(ops.flip(v, 0)), mode)
 
 

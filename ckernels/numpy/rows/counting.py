@@ -79,7 +79,7 @@ def convolve(rule, a, v, mode="full"):
     n, m = a.shape[0], v.shape[0]
     if m is None or 0 in (n, m) or a.dtype == "bool" or mode not in AROUND:
         raise NotSupported("convolve of bools, of nothing, or of two unknown sizes")
-    if n is None:
+    if n is None and mode != "full":
         longer = ops.ge(ops.getitem(ops.shape(a), 0), m)
         a = ops.check(a, longer, message="convolve of fewer elements than weights", error="value")
     known = v.value is not None and np.isfinite(v.value).all()

@@ -108,7 +108,9 @@ MORE = [
     (np.astype, (M, "int8"), {}), (np.block, ([[M,M],[M,M]],), {}),
     (np.broadcast_arrays, (M, V[:5]), {}), (np.choose, (I, [i8,i8*2,i8+1,i8]), {}),
     (np.corrcoef, (M,), {}), (np.correlate, (V, V[:3]), {}),
-    (np.correlate, (V, V[:3], "full"), {}), (np.cross, (C[0].T, C[1].T), {}),
+    (np.correlate, (V, V[:3], "full"), {}),
+    *[(np.correlate, (V[:n], V[:m] * z, mode), {}) for n in (1, 3, 4) for m in (4, 5)
+      for z in (1, 1j) for mode in ("full", "same", "valid")], (np.cross, (C[0].T, C[1].T), {}),
     (np.cross, (M[:,:3], M[:,1:4]), {}), (np.cumulative_prod, (V,), {}),
     (np.cumulative_sum, (V,), {"include_initial": True}), (np.cumulative_sum, (M,), {"axis": 1}),
     (np.delete, (V, 2), {}), (np.delete, (M, [0,2]), {"axis": 1}),

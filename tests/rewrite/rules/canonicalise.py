@@ -41,6 +41,8 @@ EXAMPLES = {
         E(ops.stop_gradient, 7),
         E(ops.identity, 7),
         E(lambda x: make("checkpoint", (x,)), 7),
+        E(lambda x: ops.masked(x > 0, x), 7),
+        E(lambda x: ops.masked(x > 0, x[0]), 7),
     ],
     "neg_of": [
         E(lambda x: ops.neg(ops.neg(x)), 7),
