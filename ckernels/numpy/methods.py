@@ -482,6 +482,10 @@ def _sort(self, axis=-1, kind=None, order=None, *, stable=None):
     self[...] = self.owner.call(np.sort, (self, axis), {})
 
 
+def compress(x, condition, axis=None, out=None):
+    return x.owner.call(np.compress, (condition, x, axis), {} if out is None else {"out": out})
+
+
 def clip(x, min=None, max=None, out=None, **options):
     return x.owner.call(
         np.clip, (x, min, max), {**options, **({} if out is None else {"out": out})}
@@ -492,9 +496,9 @@ METHODS = {
     **{f.__name__: of_numpy(f) for f in (
         np.sum, np.prod, np.max, np.min, np.any, np.all, np.argmax, np.argmin, np.mean, np.std,
         np.var, np.cumsum, np.cumprod, np.dot, np.trace, np.take, np.repeat, np.round,
-        np.diagonal, np.nonzero, np.searchsorted, np.compress, np.argsort)},
+        np.diagonal, np.nonzero, np.searchsorted, np.argsort)},
     "reshape": reshape, "ravel": ravel, "flatten": flatten, "transpose": transpose,
-    "clip": clip,
+    "clip": clip, "compress": compress,
     "swapaxes": swapaxes, "squeeze": squeeze, "astype": astype, "copy": copy, "fill": fill,
     "item": item, "tolist": tolist, "sort": _sort, "view": whole,
     "conj": conj, "conjugate": conj,

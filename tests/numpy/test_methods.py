@@ -1,5 +1,7 @@
 """Functions of NumPy that store into their operand, or call others on its parts."""
 
+import operator
+
 import numpy as np
 import pytest
 
@@ -32,6 +34,27 @@ def test_stores_are_numpys(function, args):
     function(want, *args)
     for got in run(function, *args):
         np.testing.assert_array_equal(got, want)
+
+
+CALLS = {
+    **dict.fromkeys(("sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "mean", "std",
+                     "var", "cumsum", "cumprod", "argsort"), [(), (0,), (1,)]),
+    "dot": [(X.T,)], "trace": [(), (1,), (0, 1, 0)], "take": [([0, 4],), ([2, 0], 1)],
+    "repeat": [(2,), ([1, 0, 2], 1)], "round": [(), (-1,)], "diagonal": [(), (1,)],
+    "compress": [([False, True],), ([True, False, True], 1), (X[0] > 0, -1), ([True, True], 0)],
+    "clip": [(-1, 2), (None, 1.5)], "swapaxes": [(0, 1)], "transpose": [(), (1, 0), ((0, 1),)],
+    "reshape": [(3, 2), ((2, -1),)], "ravel": [()], "flatten": [()],
+    "squeeze": [()], "copy": [()], "astype": [("int32",)], "conj": [()],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_methods_take_what_numpys_take(name):
+    for args in CALLS[name]:
+        want = getattr(X, name)(*args)
+        got, after = run(operator.methodcaller(name, *args))
+        np.testing.assert_array_equal(after, X)
+        np.testing.assert_allclose(got, want, rtol=1e-15, strict=True)
 
 
 @pytest.mark.parametrize("functions", [[-1, 1], [lambda v: v * 2, 0.5], [3, np.square, 9.0]])
