@@ -36,6 +36,7 @@ FILES = {
     "jit/test_masks.py": "parts under masks, in numpy/value.py and numpy/owner.py",
     "jit/test_rows.py": "rows of NumPy's functions in jitted programs",
     "jit/test_random_loops.py": "functions with loops, through syntax, flow and turns",
+    "jit/test_nested_programs.py": "containers, functions that call one another and shared memory",
     "jit/test_random_programs.py": "masks, views, loops and layouts of arguments all at once",
     "jit/test_bad_arguments.py": "options of jit and its transforms, and flags",
     "keras3/test_bad_arguments.py": "every function of keras.ops",

@@ -89,6 +89,8 @@ def transpose(x, *axes):
     order = list(range(x.ndim))[::-1] if axes is None else [axis_of(a, x.ndim) for a in axes]
     if sorted(order) != list(range(x.ndim)):
         raise ValueError("axes don't match array")
+    if x.scalar:
+        return x
     back = sorted(range(x.ndim), key=order.__getitem__)
     if order == sorted(order):
         return x.through(lambda n: n, lambda n, v: v, lambda a: a.transpose(order), x.plain)
@@ -128,6 +130,8 @@ def squeeze(x, axis=None):
     )
     if any(shape[a] != 1 for a in axes):
         raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    if x.scalar:
+        return x
     return x.through(lambda n: ops.squeeze(n, axes), lambda n, v: ops.expand(v, axes),
                   lambda a: np.squeeze(a, axes), x.plain)  # fmt: skip
 
@@ -448,7 +452,7 @@ VIEWS = {
     np.flipud: lambda m: flip(m, 0), np.split: split(True), np.array_split: split(False),
     np.hsplit: split_along("hsplit", 1), np.vsplit: split_along("vsplit", 0),
     np.dsplit: split_along("dsplit", 2),
-    np.copy: lambda a, order="K", subok=False: copy(a, order), np.copyto: copyto,
+    np.copy: lambda a, order="K", subok=False: copy(a.owner.array(a), order), np.copyto: copyto,
     np.fill_diagonal: fill_diagonal,
     np.piecewise: piecewise, np.putmask: putmask, np.place: place, np.put: put,
     np.put_along_axis: put_along_axis, np.diagonal: diagonal, np.diag: diag, np.real: real,

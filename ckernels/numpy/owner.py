@@ -193,6 +193,8 @@ class Owner:
         args = [self.argument(a, lists) for a in args]
         kwargs = {k: self.argument(v, lists) for k, v in kwargs.items()}
         found = result(self, row.build(self.rule, *args, **kwargs), not row.array, plain)
+        if function in TRUTHS:
+            return self.item(self, found.read())
         if out is None:
             return found
         out[...] = found
@@ -314,6 +316,8 @@ MASKED = ("sum", "mean", "any", "all", "count_nonzero", "max", "min", "var", "st
 COMPLEX = ("complex64", "complex128")
 # what an extremum begins with, where it is of at least one element
 LEAST = {np.max: lambda d: _limit(d, -1), np.min: lambda d: _limit(d, 1)}
+
+TRUTHS = {np.array_equal, np.array_equiv, np.allclose}  # Python's bools
 
 # what lies in another order though what it is made of is in C order
 TURNED = {np.einsum, np.cross, np.nonzero, np.argwhere, np.histogram2d}

@@ -25,7 +25,7 @@ def _grad_fmod(x, z, y, g):
 
 def _bit_count(x):
     size = np.where(x < 0, np.negative(x), x).astype(np.dtype(f"u{x.dtype.itemsize}"))
-    octets = np.ascontiguousarray(size)[..., None].view("uint8")
+    octets = np.asarray(size, order="C")[..., None].view("uint8")
     return np.unpackbits(octets, -1).sum(-1).astype("uint8")
 
 

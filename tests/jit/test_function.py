@@ -764,3 +764,29 @@ def test_elements_are_views_only_where_they_are_in_numpy():
         check(place_in_an_array, table, n, traced=None)
     check(place_in_a_constant, table)
     check(number_of_a_scalar, np.arange(3.0), traced=None)
+
+
+def of_no_axes(x):
+    flat = np.ravel(x)
+    return (np.isin(3, x), np.isin(x.max(), flat), np.pad(x, 1), np.roll(x, 1), np.i0(x), np.cov(x),
+            np.bitwise_count(x), np.squeeze(x.sum()), np.transpose(flat[0]), np.copy(flat[0]),
+            flat[0].copy(), np.unique_counts(flat), np.unique_inverse(flat))  # fmt: skip
+
+
+def truths(x):
+    y = x + 1
+    same = np.array_equal(x, x), np.allclose(x, x), np.array_equiv(x, y), np.array_equal(x, [1])
+    return (*same, same[0] + same[1], ~same[0], same[1] / 2, not same[2], np.where(same[2], x, y),
+            x if same[0] else y)  # fmt: skip
+
+
+@pytest.mark.skipif(not hasattr(np, "unique_counts"), reason="NumPy 2 has these functions")
+@pytest.mark.parametrize("x", [np.array(3), np.array([3]), np.array(7, "uint8")])
+def test_results_of_no_axes_have_the_type_of_numpys(x):
+    check(of_no_axes, x, traced=None)
+
+
+@pytest.mark.parametrize("x", [np.arange(3), np.ones(1), np.array(2.5)])
+def test_whether_arrays_are_equal_is_a_bool_of_pythons(x):
+    """Sums of bools of NumPy's are bools, of Python's numbers."""
+    check(truths, x)

@@ -141,7 +141,7 @@ def repeat(rule, a, repeats, axis=None):
     return ops.repeat(x, int(repeats), axis)
 
 
-@row(np.roll)
+@row(np.roll, array=True)
 def roll(rule, a, shift, axis=None):
     x = node_of(a, rule)
     if isinstance(shift, (tuple, list)) or isinstance(axis, (tuple, list)):
@@ -167,7 +167,7 @@ def flipud(rule, m):
     return ops.flip(node_of(m, rule), 0)
 
 
-@row(np.pad)
+@row(np.pad, array=True)
 def pad(rule, array, pad_width, mode="constant", **kwargs):
     x = node_of(array, rule)
     widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()

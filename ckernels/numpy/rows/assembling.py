@@ -156,7 +156,7 @@ def correlate(rule, a, v, mode="valid"):
     return convolve(rule, a, ops.conj(ops.flip(v, 0)), mode)
 
 
-@row(np.i0)
+@row(np.i0, array=True)
 def i0(rule, x):
     x = node_of(x, rule)
     if dtypes.is_complex(x.dtype):

@@ -100,7 +100,7 @@ AROUND = {"full": lambda m: (m - 1, m - 1), "same": lambda m: (m // 2, (m - 1) /
           "valid": lambda m: (0, 0)}  # fmt: skip
 
 
-@row(np.cov)
+@row(np.cov, array=True)
 def cov(rule, m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *,
         dtype=None):  # fmt: skip
     x = node_of(m, rule)

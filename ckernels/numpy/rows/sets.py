@@ -1,7 +1,5 @@
 """Rows of what compares elements with one another: unique ones, members, orders by several keys."""
 
-from collections import namedtuple
-
 import numpy as np
 
 from ... import ops
@@ -26,10 +24,10 @@ def unique(rule, ar, return_index=False, return_inverse=False, return_counts=Fal
     return ops.unique(x, bool(return_index), bool(return_inverse), bool(return_counts))
 
 
-def _unique(function, fields, **options):
+def _unique(function, **options):
     if function is None:
         return
-    kind = namedtuple(function.__name__, fields) if fields else None
+    kind = type(function(np.zeros(1, "int64")))
 
     @row(function, array=True)
     def build(rule, x, *, sorted=True):
@@ -37,13 +35,13 @@ def _unique(function, fields, **options):
         if dtypes.is_float(node.dtype):
             raise NotSupported("unique floats, of which NaN differ from one another")
         found = ops.unique(node, **options)
-        return found if kind is None else kind(*found)
+        return kind(*found) if options else found
 
 
-_unique(newer("unique_values"), None)
-_unique(newer("unique_counts"), "values counts", return_counts=True)
-_unique(newer("unique_inverse"), "values inverse_indices", return_inverse=True)
-_unique(newer("unique_all"), "values indices inverse_indices counts", return_index=True,
+_unique(newer("unique_values"))
+_unique(newer("unique_counts"), return_counts=True)
+_unique(newer("unique_inverse"), return_inverse=True)
+_unique(newer("unique_all"), return_index=True,
         return_inverse=True, return_counts=True)  # fmt: skip
 
 
