@@ -510,6 +510,23 @@ class Printer:
             self.put(f"t_{at} = k{u}_{i} ? {index} : t_{at};")
         self.put(f"a_{i}[c] = t_{i}; a_{at}[c] = t_{at};")
 
+    def take(self, i, at, to, other):
+        """Take accumulator `other` of a strip into accumulator `to`; at: the place of its number,
+        of which the least stays where numbers are equal."""
+        v = self.k.values[i]
+        mine, its = f"a_{i}[{to}]", f"a_{i}[{other}]"
+        if at is None:
+            self.put(STEP[v.op].format(a=mine, v=its))
+            if self.accumulators[i].nan:
+                self.put(f"bad_{i}[{to}] |= bad_{i}[{other}];")
+            return
+        better, alike = f"{its} {BETTER[v.op]} {mine}", f"{its} == {mine}"
+        if dtypes.is_float(v.dtype):
+            better += f" || ({its} != {its} && {mine} == {mine})"
+            alike = f"({alike} || ({its} != {its} && {mine} != {mine}))"
+        with self.if_(f"{better} || ({alike} && a_{at}[{other}] < a_{at}[{to}])"):
+            self.put(f"{mine} = {its}; a_{at}[{to}] = a_{at}[{other}];")
+
     # ---- accumulators of a tile -----------------------------------------------------------------
 
     def tile_accumulators(self, i, size):

@@ -13,7 +13,7 @@ RNG = np.random.default_rng(3)
 DTYPES = ("bool", "int8", "uint8", "int16", "uint32", "int64", "uint64", "float16", "float32",
           "float64", *filter(dtypes.available, dtypes.FOREIGN))  # fmt: skip
 SHAPES = [(1, 1), (1, 7), (7, 1), (3, 515), (3, 1100), (515, 3), (1100, 3), (17, 300), (260, 19),
-          (2, 4096), (2, 4500)]  # fmt: skip
+          (2, 4096), (2, 4500), (16_390, 2), (6_001, 3), (2_700, 7), (700, 63)]  # fmt: skip
 
 
 def places(a):
@@ -119,3 +119,26 @@ def test_other_layouts(order):
     for axis in (0, 1, 2):
         plan(lambda x, axis=axis: [ops.argmax(x, axis), ops.argmin(x, axis)], a)
     plan(lambda x: ops.argmax(ops.reshape(x, (-1,)), 0), a)
+
+
+@pytest.mark.parametrize("columns", [2, 3, 7, 31, 63, 64, 65])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_extremes_of_few_columns(dtype, columns):
+    """Rows that lie one behind the other, of which some are the last of a strip, or of a chunk."""
+    x = leaf((None, None), dtype)
+    outputs = [op(x, 0) for op in (ops.max, ops.min, ops.any, ops.all)]
+    function = make_function([x], outputs, positional_only=True, downcast=False)
+    for rows in (40_000 // columns, 33_000 // columns + 1):
+        a = (50 * RNG.normal(size=(rows, columns))).astype(dtype)
+        a[RNG.integers(0, rows, columns), np.arange(columns)] = 1  # the only one that holds
+        one = np.zeros_like(a)
+        one[RNG.integers(0, rows), 0] = one[0, 1] = one[-1, -1] = 1
+        nan = a.copy()
+        if dtypes.is_float(dtype):
+            nan[RNG.integers(0, rows), 0] = nan[0, 1] = nan[-1, -1] = np.nan
+        for b in (a, one, one == 0, nan, nan[:, :-1], nan[::2]):
+            b = b.astype(dtype)
+            plain = b.astype("float64") if dtypes.is_float(dtype) else b
+            wanted = plain.max(0), plain.min(0), plain.any(0), plain.all(0)
+            for got, want in zip(function(b), wanted):
+                np.testing.assert_array_equal(got.astype(want.dtype), want)

@@ -5,7 +5,7 @@ Accumulators are arrays of one strip on the stack. Cheap bodies take several row
 the accumulators are loaded less often.
 """
 
-from ...base.machine import LANES
+from ...base.machine import LANES, VECTOR
 from .loops import Loop, LoopChange
 from .nest import Nest
 
@@ -13,6 +13,7 @@ STRIP = 16 * LANES  # columns a column program holds accumulators for: half of t
 CHUNK_STRIP = 4 * STRIP  # the same where one pass over rows is chunked: longer runs per page
 UNROLL = 8  # rows a cheap column reduction takes at a time
 UNROLL_COST = 4  # of the body at most
+BLOCKS = 4  # strips of rows a cheap one takes at a time
 
 
 class Columns(Nest):
@@ -207,18 +208,18 @@ class Columns(Nest):
         with c.rest(q, loop.end):
             self.rows(q, loop, 1)
 
-    def rows(self, q, loop, count):
-        """One loop over the strip that takes `count` rows from q on."""
+    def rows(self, q, loop, count, width="w", apart=""):
+        """One loop over the strip that takes `count` rows from q on, or as many strips of rows."""
         c, k, reductions = self.c, self.k, loop.reductions
         tags = [""] if count == 1 else [f"_{u}" for u in range(count)]
         if count == 1:
             self.shift(self.unravel(q, self.run_sizes(), "q_"), "b")
         else:
             for u, tag in enumerate(tags):
-                self.shift([f"({q} + {u})"], "b", tag=tag)
+                self.shift([f"({q} + {u}{apart})"], "b", tag=tag)
         order = self.needed(self.loop_roots(reductions, loop.stores))
         names = [self.names(order, tag) for tag in tags]
-        with c.vector("c", "0", "w"):
+        with c.vector("c", "0", width):
             for tag, name in zip(tags, names):
                 for i in order:
                     self.define(i, "b", "c", name, tag)
@@ -265,3 +266,66 @@ class ColumnChunks(Columns):
 
     def store_result(self, operand, text):
         self.c.store(operand, f"y{operand}[(r * rows + row) * n + j0 + c]", text)
+
+    # ---- changes of its loop --------------------------------------------------------------------
+
+    def may_lie_as_one(self, loop):
+        """Whether reductions that come out alike in any order read nothing but rows that may lie
+        one behind the other."""
+        k = self.k
+        read = [op for op in k.operands if op.role == "in" and (op.run or op.inner != 0)]
+        return (
+            k.runs == 1
+            and len(self.levels) == 1
+            and not loop.stores
+            and all(k.values[i].op in ("max", "min", "any", "all") for i in loop.reductions)
+            and all(op.run and op.inner == 1 and not op.picks for op in read)
+            and all(op.inner == 0 for op in k.operands if op.role == "index")
+        )
+
+    def rows_as_one(self, loop, rest):
+        """Rows side by side, as many as a strip holds, each column of each with an accumulator;
+        those of a column then become one.
+
+        A strip ends within a row, whose begin is met again as the first of the next: the vector
+        loop has whole vectors, and what is reduced twice changes nothing.
+        """
+        c, k = self.c, self.k
+        order = self.needed(self.loop_roots(loop.reductions, ()))
+        counted = {
+            v.operand: v.dtype
+            for v in (k.values[i] for i in order)
+            if v.op == "index" and k.operands[v.operand].run
+        }
+        step = {i: run[0] for i, (_, _, run) in enumerate(self.strides) if run}
+        dense = [f"{s} == w" for i, s in step.items() if k.operands[i].role == "in"]
+        c.var(at=loop.begin)
+        with c.if_(" && ".join([f"w < {VECTOR}", *dense])):
+            c.let(m=f"{STRIP} / w", most=f"{loop.end} - 1")
+            for i, dtype in counted.items():
+                c.row_on_stack(f"l{i}", dtype, STRIP)
+                with c.loop("c", "0", STRIP):
+                    c.assign(f"l{i}[c]", f"c / w * {step[i]}")
+            with c.vector("c", "w", STRIP):
+                for i in self.accumulators(loop.reductions):
+                    c.start_strip(i)
+            self.turned = {i: f"b{i}{{tag}} + l{i}[c]" for i in counted}
+            if self.is_cheap(loop):
+                with c.whole_blocks("at", "most", f"{BLOCKS} * m"):
+                    self.rows("at", loop, BLOCKS, STRIP, " * m")
+            with c.whole_blocks("at", "most", "m"):
+                self.rows("at", loop, 1, STRIP)
+            self.turned = {}
+            with c.loop("c", "w", STRIP):
+                c.let(to="c % w")
+                for i in loop.reductions:
+                    c.take(i, self.places.get(i), "to", "c")
+        rest(loop.over("at", loop.end))
+
+    changes = (
+        LoopChange("rows as one", may_lie_as_one, rows_as_one,
+               "A vector of three columns is mostly empty: argmax of 65,536 rows of 3 floats takes "
+               "200 us row by row, 31 with 85 rows side by side; of 32,768 rows of 7 225 and 35; "
+               "their max 95 and 16, 95 and 19; of rows of 64 it is level (Zen 4, one core)."),
+        *Columns.changes,
+    )  # fmt: skip

@@ -100,7 +100,7 @@ class Nest:
     def place(self, i, pointer, j, tag=""):
         """Where operand i has element j; of a running index, its number there."""
         if i in self.turned:
-            return self.turned[i]
+            return self.turned[i].format(tag=tag)
         inner = self.strides[i][0]
         at = steps(j, inner)
         if self.k.operands[i].role != "index":

@@ -16,6 +16,7 @@ FLOATS, ROWS = X.astype("float32"), LONG.astype("float32")
 BLOCK = RNG.normal(size=(6, 5, 300)).astype("float32")
 TRUE, GATES = X > 0, RNG.normal(size=(9, 30)).astype("float32")
 TRUE_BLOCK = RNG.normal(size=(6, 5, 300)) > 2
+THREE = RNG.normal(size=(30000, 3)).astype("float32")
 BANDED = RNG.normal(size=(16384, 40)).astype("float32")
 
 
@@ -95,6 +96,17 @@ CASES = {
         [(lambda x: ops.sum(x, 0), FLOATS), (lambda x: ops.sum(ops.square(x), 0), X)],
         [(lambda x: ops.sum(ops.exp(x), 0), FLOATS),  # dear
          (lambda x: ops.sum(x, (0, 2)), RNG.normal(size=(6, 5, 7, 300)))],  # runs of several axes
+    ),
+    "rows as one": (
+        [(lambda x: ops.argmax(x, 0), THREE), (lambda x: ops.min(ops.square(x), 0), THREE),
+         (lambda x: ops.any(x > 3, 0), THREE),
+         (lambda x: [ops.max(x, 0), ops.argmin(x, 0)], THREE)],
+        [(lambda x: ops.sum(x, 0), THREE),  # its rounding tells the order
+         (lambda x: ops.argmax(x, 0), THREE[:300]),  # no chunks
+         (lambda x: ops.argmax(x * x[0], 0), THREE),  # a number for each column
+         (lambda x: ops.argmax(x + x[:, :1], 0), THREE),  # a number for each row
+         (lambda x: ops.argmax(x[:, ::2], 0), THREE),  # every other column
+         (lambda x: ops.max(x, (0, 2)), THREE.reshape(60, 100, 5, 3))],  # runs of several axes
     ),
     "bands": (
         [(of_rows, BANDED)],
