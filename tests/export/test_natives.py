@@ -70,6 +70,7 @@ def test_templates_are_all_exported_or_left_out_by_name():
         "ctc_beam",
         "ctc_collapse",
         "expm",
+        "fft",
         "gather",
         "interpolate",
         "interpolate_grad",

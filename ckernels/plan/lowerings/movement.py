@@ -425,6 +425,7 @@ register_rules(
         "inverse": later("triangles", "inverse"),
         "expm": later("triangles", "expm"),
         "sylvester": later("triangles", "sylvester"),
+        "fft": later("fourier", "fft"),
         **dict.fromkeys(("qr", "qr_full"), later("triangles", "qr")),
         "ctc": later("ctc", "ctc"),
         "ctc_collapse": later("ctc", "collapse"),
