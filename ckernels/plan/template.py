@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..base.errors import ShapeError, with_line
 from ..base.native import runtime
+from ..graph.shapes import show
 from ..graph.sizes import Size, Written, value_of
 
 TABLES = ("instrs", "ptrs", "dims")
@@ -257,11 +259,19 @@ class OracleCall:
     def __call__(self, inputs, outputs):
         apply = OracleCall.apply or _first()
         result = apply(self.node, inputs)
-        if self.node.outs is None:
-            outputs[0][...] = result
-            return
-        for out, value in zip(outputs, result):
+        results = (result,) if self.node.outs is None else result
+        for k, (out, value) in enumerate(zip(outputs, results)):
+            if self.node.op.kind == "opaque" and np.shape(value) != out.shape:
+                raise self._misfit(k, np.shape(value), out.shape)
             out[...] = value
+
+    def _misfit(self, k, found, told):
+        """The error of an op of the user's that made another shape than it said it would."""
+        op = self.node.attrs.get("op", self.node.op.name)
+        text = (
+            f"output {k} of {op} has shape {show(found)}; its type and infer_shape say {show(told)}"
+        )
+        return with_line(ShapeError(text), self.node)
 
 
 def _first():

@@ -191,6 +191,31 @@ def test_branches_of_one_shape_stay_lazy():
         f(1, [1.0])
 
 
+@pytest.mark.parametrize("size", [0, 1, 2])
+def test_a_shape_that_infer_shape_has_wrong_is_an_error_with_the_op_and_the_line(size):
+    """One element was repeated to the size that was told."""
+
+    class Short(theano.Op):
+        __props__ = ()
+
+        def make_node(self, x):
+            return theano.Apply(self, [x], [x.type(), x.type()])
+
+        def perform(self, node, inputs, storage):
+            storage[0][0], storage[1][0] = inputs[0] * 2, inputs[0][:size].copy()
+
+        def infer_shape(self, node, shapes):
+            return shapes * 2
+
+    x = T.dvector("x")
+    f = theano.function([x], Short()(x)[1] + 1)
+    told = rf"output 1 of Short has shape \({size},\); its type and infer_shape say \(5,\)"
+    with pytest.raises(ValueError, match=told) as caught:
+        f(np.ones(5))
+    assert "test_objects.py" in str(caught.value)
+    assert f(np.ones(size)).tolist() == [2.0] * size
+
+
 def test_a_branch_that_is_not_taken_cannot_fail():
     x, y, c, d = T.dmatrix("x"), T.dmatrix("y"), T.iscalar("c"), T.iscalar("d")
     a, square = np.ones((2, 3)), np.zeros((2, 2))
