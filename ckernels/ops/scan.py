@@ -165,7 +165,10 @@ def _infer(attrs, *inputs):
             f"the condition that ends {what} must be a bool scalar, not "
             f"{outputs[-1].dtype} of shape {show(outputs[-1].shape)}"
         )
-    return [*traces, *finals, *outs, ("int64", ())]
+    found = [*traces, *finals, *outs, ("int64", ())]
+    for k in attrs["unread"]:
+        found[k] = (found[k][0], (0, *found[k][1][1:]))
+    return found
 
 
 def _refit(attrs, inputs):
@@ -196,11 +199,14 @@ def _constants(sig, others):
 def _run(attrs, steps, *operands):
     sig, body = _fitted(attrs, (steps, *operands))
     finals, done = [init[-1] for init in sig.inits], 0
-    found = [_Rows(int(steps), init.dtype, init.shape[1:]) for init in sig.inits]
-    found += [_Rows(int(steps), n.dtype, n.shape) for n in body.outputs[sig.carries :][: sig.outs]]
+    kinds = [(init.dtype, init.shape[1:]) for init in sig.inits]
+    kinds += [(n.dtype, n.shape) for n in body.outputs[sig.carries :][: sig.outs]]
+    unread = {k if k < sig.carries else k - sig.carries for k in attrs["unread"]}
+    found = [_Rows(0 if k in unread else int(steps), *kind) for k, kind in enumerate(kinds)]
     for t, _, new in walk(attrs, (steps, *operands)):
         for rows, value in zip(found, new):
-            rows.put(t, value)
+            if rows.total:
+                rows.put(t, value)
         finals = new[: sig.carries]
         done += 1
     finals = [np.array(x) for x in finals]
@@ -304,6 +310,7 @@ def scan_op(name, doc):
     truncate gradients go back through at most so many steps; -1: all.
     recompute  gradients store nothing but the states, and compute the rest again.
     states   indices of carries that stand for a variable, whose new value is their last one.
+    unread   indices of results with a row for each step that have none: nobody reads them.
     name     a name for messages, or None.
 
     Inputs: (T, [count], sequences, first states, what stays the same). Results: the trace of each
@@ -316,7 +323,7 @@ def scan_op(name, doc):
 scan_op("scan", "A scan over rows with carried state.")
 scan_op("scan_debug", "A scan that always runs step by step in NumPy.")
 DEFAULTS = {"reverse": False, "until": False, "counted": False, "limit": -1, "truncate": -1,
-            "recompute": False, "states": (), "name": None}  # fmt: skip
+            "recompute": False, "states": (), "unread": (), "name": None}  # fmt: skip
 
 
 class Carry(NamedTuple):
@@ -353,6 +360,13 @@ def scan_node(
         "counted": count is not None,
     }
     return make(op, [steps, *([] if count is None else [count]), *operands], attrs)
+
+
+def without_rows(node, read):
+    """The scan `node` that keeps rows of the results in `read` alone, as NumPy runs it."""
+    sig = ScanSignature.of(node)
+    unread = tuple(k for k in range(sig.executed) if not sig.is_final(k) and k not in read)
+    return make(node.op, node.inputs, {**node.attrs, "unread": unread}) if unread else node
 
 
 def is_scan(node):

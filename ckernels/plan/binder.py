@@ -19,6 +19,7 @@ from ..graph.op import having, rules
 from ..graph.shapes import product
 from ..graph.sizes import bare, sizes_in, surely, value_of
 from ..graph.walk import consumers, rebuild
+from ..ops.scan import is_scan, without_rows
 from ..schedule.chunks import in_chunks
 from ..schedule.follow import COPIED
 from ..schedule.fuse import fuse
@@ -239,9 +240,10 @@ class Binder:
     def emit_call(self, node):
         """An op without C: its oracle, called with views of the operands."""
         plan = self.plan
+        run = without_rows(node, plan.items(node)) if is_scan(node) else node
         ins = [plan.layout(i) for i in node.inputs]
         laid = node.outs is None and plan.layouts.get(node.uid)
-        outs = [laid] if laid else plan.places(node)
+        outs = [laid] if laid else plan.places(node, run.outs)
         size = sum(value_of(product(lay.shape)) for lay in ins + outs)
         plan.add(
             PyCall(
@@ -250,7 +252,7 @@ class Binder:
                 ns=2000 + size,
                 reads=[lay.buffer for lay in ins],
                 writes=[lay.buffer for lay in outs],
-                call=OracleCall(bare_node(node)),
+                call=OracleCall(bare_node(run)),
                 ins=ins,
                 outs=outs,
                 node=node,

@@ -138,12 +138,17 @@ class Context:
         self.lay(node, made)
         return made
 
-    def places(self, node):
-        """The targets of all results of `node`, which from now on lie there."""
+    def places(self, node, kinds=None):
+        """The targets of all results of `node`, which from now on lie there; kinds: what is made of
+        results that nobody reads, where that is less."""
         if node.outs is None:
             return [self.place(node)]
-        made = [self.target(node, k) for k in range(len(node.outs))]
-        for index, item in self.items(node).items():
+        items = self.items(node)
+        made = [
+            self.target(node, k) if k in items else self.temp(shape, dtype)
+            for k, (dtype, shape) in enumerate(kinds or node.outs)
+        ]
+        for index, item in items.items():
             self.lay(item, made[index])
         return made
 

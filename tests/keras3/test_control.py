@@ -207,3 +207,17 @@ def test_a_step_of_a_layer_of_a_decoder_says_what_the_whole_says():
             y, cache = step(x[:, at : at + 1], cache, np.int32(at))
             found.append(np.asarray(y)[:, 0])
         np.testing.assert_allclose(np.stack(found, 1), layer(x), rtol=1e-5)
+
+
+def test_a_loop_without_an_end_picks_as_many_elements_as_data_tell():
+    """Of its states, of which there may be 2**62, no rows are laid out."""
+
+    def counted(x):
+        def turn(i, total):
+            places = ops.nonzero(x > ops.cast(i, "float32"))[0]
+            return i + 1, total + ops.sum(ops.cast(places, "float32"))
+
+        return ops.while_loop(lambda i, _: i < 4, turn, (0, ops.zeros(())))[1]
+
+    x = np.array([5, 2, 7, 1], "float32")
+    assert jit(counted)(x) == (0 + 1 + 2 + 3) + (0 + 1 + 2) + (0 + 2) + (0 + 2)

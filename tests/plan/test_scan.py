@@ -7,11 +7,12 @@ import pytest
 
 from ckernels import ops
 from ckernels.base import dtypes
+from ckernels.base.errors import OutOfMemory
 from ckernels.graph.node import as_node, constant, item, make, new_uid
 from ckernels.ops.bodies import closed
 from ckernels.ops.branch import ifelse_node
 from ckernels.ops.reference import evaluate
-from ckernels.ops.scan import Carry, ScanSignature, scan_node
+from ckernels.ops.scan import ENDLESS, Carry, ScanSignature, scan_node
 from ckernels.plan.instructions import PYCALL, SCAN
 from ckernels.runtime.function import make_function
 from ckernels.runtime.state import Store
@@ -296,6 +297,42 @@ def test_python_inside_of_a_loop():
         [x, s], everything(node), numbers((6, 5), "float64"), numbers((1, 5), "float64"), steps=1
     )
     assert PYCALL in [s.kind for s in f.info.program.instructions]
+
+
+@pytest.mark.parametrize("most", [9, 10**12, ENDLESS])
+@pytest.mark.parametrize("read", ["states", "rows"])
+def test_a_scan_in_numpy_keeps_rows_of_what_is_read_alone(most, read):
+    """The step picks as many elements as data tell: no C runs it."""
+    x, wide = leaf((None,), "float64"), 3000  # 10**12 rows of 3000 have no room anywhere
+    index, total = leaf((), "float64"), leaf((wide,), "float64")
+    picked = ops.sum(ops.nonzero(ops.gt(x, index))[0])
+    new = ops.add(index, constant(1.0))
+    node = scan_node(
+        constant(most),
+        carries=[
+            Carry(constant(np.zeros(1)), (-1,), [index], new),
+            Carry(constant(np.zeros((1, wide))), (-1,), [total], ops.add(total, picked)),
+        ],
+        until=ops.gt(new, constant(3.5)),
+    )
+    sig = ScanSignature.of(node)
+    roots = [item(node, sig.final(1)), item(node, sig.executed)]
+    if read == "rows":
+        roots = [item(node, sig.trace(1))]
+    f = make_function([x], roots)
+    if read == "rows" and most == 10**12:
+        with pytest.raises(OutOfMemory, match="ran out of memory"):
+            f(np.array([5.0, 2.0, 7.0, 1.0]))
+        return
+    found = f(np.array([5.0, 2.0, 7.0, 1.0]))
+    sums = np.cumsum([0 + 1 + 2 + 3, 0 + 1 + 2, 0 + 2, 0 + 2])  # places of x above 0, 1, 2, 3
+    if read == "rows":
+        np.testing.assert_array_equal(found[0][:4], np.repeat(sums[:, None], wide, 1))
+        assert found[0].shape == (min(most, 9) if most < ENDLESS else 4, wide)
+        assert not found[0][4:].any()
+    else:
+        np.testing.assert_array_equal(found[0], np.full(wide, sums[-1]))
+        assert found[1] == 4
 
 
 def test_complex_numbers():
