@@ -51,11 +51,16 @@ class Growing:
 
     def __init__(self, owner, kinds, items):
         self.kinds = kinds  # the module turns, which knows kinds of values
-        self.owner, self.level = owner, owner.inside[-1] if owner.inside else None
+        self.owner = owner
+        self.level = self.around()
         self.under = self.outside = len(owner.predicates)
         self.pieces = list(items)
         self.buffer = self.at = self.kind = None
         self.sites = 0
+
+    def around(self):
+        """The innermost loop that is traced, or None."""
+        return self.owner.inside[-1] if self.owner.inside else None
 
     def append(self, value):
         """list.append."""
@@ -117,10 +122,12 @@ class Growing:
 
     def is_list(self):
         """Whether Python knows all its items."""
-        inside = self.owner.inside
-        return (inside[-1] if inside else None) is self.level and not any(
-            isinstance(p, Appended) for p in self.pieces
-        )
+        return self.around() is self.level and not any(isinstance(p, Appended) for p in self.pieces)
+
+    def no_turn(self):
+        """Refuse what is asked by a turn of a loop that may append."""
+        if self.around() is not self.level:
+            self.owner.refuse("a list that grows, read in the loop")
 
     def known(self):
         if not self.is_list():
@@ -136,9 +143,8 @@ class Growing:
 
     def whole(self):
         """All rows as an array."""
-        parts, items, inside = [], [], self.owner.inside
-        if (inside[-1] if inside else None) is not self.level:
-            self.owner.refuse("a list that grows, read in the loop")
+        self.no_turn()
+        parts, items = [], []
         for p in self.pieces:
             if isinstance(p, Appended):
                 if p.maybe and p.array.dtype.itemsize < 8:
@@ -172,9 +178,7 @@ class Growing:
         """len(), which may be traced."""
         if self.is_list():
             return len(self.pieces)
-        inside = self.owner.inside
-        if (inside[-1] if inside else None) is not self.level:
-            self.owner.refuse("a list that grows, read in the loop")
+        self.no_turn()
         return sum(p.count() if isinstance(p, Appended) else 1 for p in self.pieces)
 
     def __iter__(self):
