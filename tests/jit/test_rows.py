@@ -209,6 +209,46 @@ def test_extrema_at_the_limits_of_dtypes(dtype):
     check(extrema, x, np.array([3, 0, 3, -1, 7]))
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "uint8", "bool", "complex64"])
+@pytest.mark.parametrize("starts", [[0], [3], [2, 5, 12], [1, 2, 3, 12]])
+def test_pieces_from_any_place_on(dtype, starts):
+    x = (RNG.normal(size=(13, 3)) * 9).astype(dtype)
+    traced = None if dtype == "complex64" else True
+    check(lambda x: (np.add.reduceat(x, starts), np.minimum.reduceat(x[:, 0], starts)), x,
+          traced=traced)  # fmt: skip
+
+
+def lasts(x):
+    return np.subtract.reduce(x), np.subtract.reduce(x[:, 0]), np.divide.reduce(x, axis=-1)
+
+
+def lasts_of_integers(x):
+    return np.gcd.reduce(x), np.bitwise_xor.reduce(x, axis=1, keepdims=True), np.subtract.reduce(x)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 13, 40])
+def test_reductions_step_by_step(rows):
+    x = RNG.normal(size=(rows, 3)) * 9
+    for dtype in ("float64", "float32", "complex128"):
+        check(lasts, x.astype(dtype))
+    for dtype in ("int32", "int64", "uint8"):
+        check(lasts_of_integers, x.astype(dtype))
+    slope = ck.jit.grad(lambda x: np.sum(np.divide.reduce(x) ** 2))(x)
+    for i in np.ndindex(*x.shape):
+        e = np.zeros(x.shape)
+        e[i] = 1e-6 * abs(x[i])
+        up, down = (np.sum(np.divide.reduce(x + d) ** 2) for d in (e, -e))
+        np.testing.assert_allclose(slope[i] * e[i], (up - down) / 2, rtol=1e-5, atol=1e-12)
+
+
+def test_reductions_of_nothing_are_numpys():
+    f = ck.jit(lambda x: np.subtract.reduce(x[x > 0]))
+    assert f(np.arange(12.0)) == np.subtract.reduce(np.arange(1.0, 12.0))
+    for x in (np.zeros(12), np.zeros(0)):
+        with pytest.raises(ValueError, match="zero-size"):
+            f(x)
+
+
 def test_what_a_call_decides_otherwise_is_numpys():
     f = check(pieces, A, np.array([4, 1, 9]), traced=False)  # a guard says so
     assert list(f.report()["numpy"].values()) == [3] and f.report()["traces"] == 1

@@ -189,9 +189,13 @@ def _comparable(operands, kinds):
 def reduce(rule, function, x, axis=0, dtype=None, keepdims=False, initial=None, where=True):
     """`function.reduce(...)` as a node."""
     found = of_ufunc(function)
-    if found is None or found.reduction is None:
+    if found is None or function.nin != 2 or function.nout != 1:
         raise NotSupported(f"{function.__name__}.reduce has no row")
     x = node_of(x, rule)
+    if found.reduction is None:
+        if initial not in (None, np._NoValue) or where is not True or not isinstance(axis, int):
+            raise NotSupported(f"{function.__name__}.reduce but along one axis, from its first")
+        return last_of_running(rule, function, x, axis_of(axis, x.ndim), dtype, keepdims)
     operand, result = rule.reduction(function, np.dtype(x.dtype), dtype)
     x = ops.cast(x, operand)
     axes = axes_of(axis, x.ndim)
@@ -238,6 +242,20 @@ def accumulate(rule, function, x, axis=0, dtype=None):
     return ops.cast(found.running(ops.cast(x, operand), axis_of(axis, x.ndim)), result)
 
 
+def last_of_running(rule, function, x, axis, dtype, keepdims):
+    """`function.reduce` along an axis as the last of what `accumulate` gives."""
+    if x.shape[axis] == 0:
+        raise NotSupported(f"{function.__name__}.reduce of nothing")
+    if x.shape[axis] is None:
+        some = ops.gt(ops.getitem(ops.shape(x), axis), 0)
+        x = ops.check(x, some, message=f"{function.__name__}.reduce of nothing", error="value")
+    rows = accumulate(rule, function, x, axis, dtype)
+    last = ops.getitem(rows, (*[slice(None)] * axis, -1))
+    if function.identity is not None:  # with which NumPy begins: gcd(0, -8) is 8
+        last = ufunc(rule, function, typed(as_operand(function.identity), last.dtype), last)
+    return ops.expand(last, (axis,)) if keepdims else last
+
+
 def step_by_step(rule, function, x, axis, dtype):
     """`function.accumulate` along an axis of what does not go in pieces, as a scan."""
     if dtype is not None:
@@ -272,10 +290,10 @@ def reduceat(rule, function, x, indices, axis=0, dtype=None):
     ends = ops.concatenate([ops.getitem(starts, slice(1, None)), ops.expand(size, (0,))], 0)
     rising = ops.logical_and(ops.all(ops.lt(starts, ends)), ops.ge(ops.getitem(starts, 0), 0))
     starts = ops.check(starts, rising, message="places of reduceat that do not rise", error="value")
-    first = ops.getitem(starts, 0)
-    piece = ops.searchsorted(starts, ops.arange(first, size, 1, "int64"), "right")
-    piece = ops.sub(ops.cast(piece, "int64"), 1)
-    found = PIECES[function](ops.take(x, starts, 0), piece, ops.getitem(x, slice(first, None)))
+    marks = ops.broadcast_to(constant(0, "int64"), [size])
+    piece = ops.cumsum(ops.inc_subtensor(marks, starts, 1), 0)  # 0: before the first
+    like = ops.take(x, ops.concatenate([constant(np.zeros(1, "int64")), starts], 0), 0)
+    found = ops.getitem(PIECES[function](like, piece, x), slice(1, None))
     return ops.cast(ops.moveaxis(found, 0, axis), result)
 
 
