@@ -85,6 +85,11 @@ class SparseTensor(Parted):
         return SparseTensor(data, self.indices, self.indptr, self.extent, self.format)
 
     def function_of_parts(self, build, inputs, outputs, options):
+        if not callable(build) or not isinstance(options, dict):
+            raise UsageError(
+                "function_of_parts is what K.function asks of sparse tensors; K.function(inputs, "
+                "outputs) makes functions of them"
+            )
         return _functions.function_of_parts(build, inputs, outputs, options)
 
     def __repr__(self):

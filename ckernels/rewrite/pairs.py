@@ -233,9 +233,9 @@ REAL = {
 # ops that treat parts alike: the op itself, of each part, with real operands as they are
 ALIKE = {"reshape", "expand", "squeeze", "transpose", "broadcast_to", "slice", "sum", "mean",
          "sliding_windows", "concatenate", "set_slice", "inc_slice", "diagonal", "diagonal_place",
-         "take", "where", "scatter_add", "take_along_axis", "put_along_axis_add", "advanced_take",
-         "advanced_set", "advanced_inc", "cumsum", "broadcast_like", "unbroadcast", "diag_matrix",
-         "tril", "triu"}  # fmt: skip
+         "take", "where", "masked", "scatter_add", "take_along_axis", "put_along_axis_add",
+         "advanced_take", "advanced_set", "advanced_inc", "cumsum", "broadcast_like", "unbroadcast",
+         "diag_matrix", "tril", "triu"}  # fmt: skip
 # what is left of complex tensors in a graph of pairs
 KERNELS = {"real_part", "imag_part", "complex_of", "placeholder", "variable", "constant", "item",
            "shape", "count", *ALIKE}  # fmt: skip
@@ -315,7 +315,7 @@ def _alike(node, operands):
         operands = [_truth(operands[0]), *operands[1:]]
     in_place = all(x.whole is not None for x in operands if isinstance(x, Pair))
     whole = None
-    if in_place and node.op.name not in ("sum", "mean", "where", "cumsum"):
+    if in_place and node.op.name not in ("sum", "mean", "where", "masked", "cumsum"):
         inputs = [x.whole if isinstance(x, Pair) else x for x in operands]
         whole = make(node.op, inputs, node.attrs)
         if node.op.kind != "movement":
