@@ -214,11 +214,13 @@ class ScanOfElements:
     def numbers(self, instr, at):
         """The values of an elementwise kernel, and where they go."""
         ir, summed = instr.kernel, sums(instr.kernel)
-        found, versions = None, {}
-        while found is None:
+        versions, others = {}, True
+        while others:
             found = self.values(instr, at, summed, versions)
-            for i in self.used_otherwise(ir, found, summed):
-                found, versions[i] = None, versions.get(i, 0) + 1
+            uses, others = self.used_otherwise(ir, found, summed)
+            for i in others:
+                versions[i] = versions.get(i, 0) + 1
+        self.products.update(uses)
         self.events.append(("numbers", *(found[value] for _, value in ir.stores)))
         for operand, value in ir.stores:
             self.store(instr.pointers[operand], ir.operands[operand].dtype, found[value])
@@ -245,17 +247,18 @@ class ScanOfElements:
         return found
 
     def used_otherwise(self, ir, found, summed):
-        """The products that another kernel has as well, for other uses: what adds to them there
-        must not decide how they are rounded here."""
-        others = set()
+        """({new product: its uses}, the products that another kernel has as well, for other uses:
+        what adds to them there must not decide how they are rounded here)."""
+        new, others = {}, set()
         for i, v in enumerate(ir.values):
             if v.op in ("mul", "square") and dtypes.is_float(v.dtype):
                 uses = {found[k] for k, user in enumerate(ir.values) if i in user.args}
                 uses |= {None} if any(value == i for _, value in ir.stores) else set()
-                before, added = self.products.setdefault(found[i], (uses, i in summed))
+                known = self.products.get(found[i])
+                before, added = known or new.setdefault(found[i], (uses, i in summed))
                 if before != uses and (added or i in summed):
                     others.add(i)
-        return others
+        return new, others
 
     def store(self, pointer, dtype, term):
         """Let a number be at a pointer."""
