@@ -125,7 +125,7 @@ WITHOUT = {
     "lowering": {
         **dict.fromkeys(("cofactors", "cofactors_along", "det", "eigh", "svd", "pinv", "svd_full",
                          "svdvals", "lstsq", "slogdet", "eig", "eigvalsh"), LAPACK),
-        **dict.fromkeys(("rfft", "irfft", "fft", "rfft_half", "irfft_half"),
+        **dict.fromkeys(("rfft", "irfft", "rfft_half", "irfft_half"),
                         "a library transforms"),
         **dict.fromkeys(("ravel_multi_index", "unravel_index"), "NumPy counts"),
         "py_op": OF_USERS, "either": "NumPy copies the side whose size is found at run time",
