@@ -10,7 +10,7 @@ from .. import ops
 from ..graph.node import constant, item, line_of, placeholder
 from ..graph.walk import rebuild, toposort
 from ..ops import reference
-from ..ops.scan import ENDLESS, Carry, ScanSignature, is_scan, scan_node
+from ..ops.scan import Carry, ScanSignature, is_endless, is_scan, scan_node
 
 OPTIONS = ("reverse", "limit", "truncate", "recompute", "states", "name")
 
@@ -52,13 +52,6 @@ def _varying(outputs, leaves):
     return found
 
 
-def _is_endless(scan):
-    return scan.attrs["until"] and any(
-        n.value is not None and not n.ndim and n.value == ENDLESS
-        for n in toposort([scan.inputs[0]])
-    )
-
-
 def _changed(scan, varies, by_rows, bounds):
     opened = _Opened(scan)
     sig, inside = opened.sig, []
@@ -69,7 +62,7 @@ def _changed(scan, varies, by_rows, bounds):
     bounds += opened.bounds(inside)
     steps, count = sig.steps, sig.count
     if varies is not None and not by_rows and not sig.seqs and (
-        steps.uid in varies or _is_endless(scan)
+        steps.uid in varies or scan.attrs["until"] and is_endless(scan)
     ):  # fmt: skip
         needed = item(scan, sig.executed) if scan.attrs["until"] else steps
         count = steps if count is None else ops.minimum(count, steps)

@@ -371,3 +371,10 @@ def without_rows(node, read):
 
 def is_scan(node):
     return node.op.name in ("scan", "scan_debug")
+
+
+def is_endless(scan):
+    """Whether only its condition ends a scan; there may be no step, as a first test says."""
+    steps = scan.inputs[0]
+    ways = steps.inputs[1:] if steps.op.name == "where" else (steps,)
+    return any(known_value(n) == ENDLESS for n in ways)

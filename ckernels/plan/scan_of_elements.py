@@ -44,14 +44,21 @@ def is_plain(dtype):
     return dtype in dtypes.C_NAMES and dtype not in dtypes.C_STORED and dtype in dtypes.SUFFIX
 
 
-def is_number(instr):
-    """Whether it is an elementwise kernel of one element, in memory one after the other."""
-    kernel = instr.kernel
+def is_one_run(kernel):
+    """Whether a kernel is elementwise, over elements in memory one after the other."""
     return (
         isinstance(kernel, Kernel)
         and kernel.form == "flat"
         and not kernel.outer
         and not kernel.runs
+    )
+
+
+def is_number(instr):
+    """Whether it is such a kernel of one element."""
+    kernel = instr.kernel
+    return (
+        is_one_run(kernel)
         and type(instr.n) is int
         and instr.n == 1
         and all(o.role != "index" and not o.picks and is_plain(o.dtype) for o in kernel.operands)
@@ -89,7 +96,7 @@ class ScanOfElements:
         self.terms, self.products = {}, {}
         self.now = {}  # {name of a variable: the term it is}
         self.events = []  # what happens in a step, in its order
-        self.written = self.all_written()
+        self.written, self.stored = self.all_written()
         self.version = 0  # of memory that the steps write
         self.wary = kernel.is_short(scan)  # whether products may come from an earlier step
         self.chained = False  # whether products are added to what earlier steps left
@@ -127,13 +134,16 @@ class ScanOfElements:
         return any(map(self.is_product, kept))
 
     def all_written(self):
-        """The buffers that a step writes, variables left out."""
-        found = set()
+        """(the buffers, the names of the variables) that a step writes."""
+        buffers, names = set(), set()
         for instr in self.scan.body:
             for buffer in instr.writes:
-                if self.kernel.variable(buffer) is None:
-                    found |= self.kernel.roots(buffer)
-        return found
+                variable = self.kernel.variable(buffer)
+                if variable is None:
+                    buffers |= self.kernel.roots(buffer)
+                else:
+                    names.add(variable.name)
+        return buffers, names
 
     def term(self, kind, dtype, args=(), of=(), moves=None):
         key = kind, dtype, args, of
@@ -188,7 +198,7 @@ class ScanOfElements:
                 s.old is not None and kernel.variable(s.old) is variable
                 for s in self.scan.moving.states
             )
-            if not old and variable.name in self.stored_variables():
+            if not old and variable.name in self.stored:
                 raise NotPlain  # what it was a step before
             return self.term("old", dtype, (), (variable.name,), moves=old)
         line = None if offset else kernel.line_of(buffer, self.scan)
@@ -201,15 +211,6 @@ class ScanOfElements:
         if written:
             self.events.append(("load", term))
         return term
-
-    def stored_variables(self):
-        found = set()
-        for instr in self.scan.body:
-            for buffer in instr.writes:
-                variable = self.kernel.variable(buffer)
-                if variable is not None:
-                    found.add(variable.name)
-        return found
 
     def numbers(self, instr, at):
         """The values of an elementwise kernel, and where they go."""
@@ -302,7 +303,7 @@ class ScanOfElements:
             return
         variable = self.kernel.variable(far[0])
         written = (
-            variable.name in self.stored_variables()
+            variable.name in self.stored
             if variable is not None
             else not self.written.isdisjoint(self.kernel.roots(far[0]))
         )
@@ -764,10 +765,7 @@ def is_line(instr):
     """Whether a kernel fills an array by the number of each element alone."""
     ir = instr.kernel
     return (
-        isinstance(ir, Kernel)
-        and ir.form == "flat"
-        and not ir.outer
-        and not ir.runs
+        is_one_run(ir)
         and len(ir.stores) == 1
         and ir.operands[ir.stores[0][0]].inner == 1
         and all(o.dtype == "int64" and not o.picks for o in ir.operands)

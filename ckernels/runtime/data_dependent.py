@@ -11,8 +11,7 @@ from ..graph.node import constant, item, line_of, make
 from ..graph.op import having
 from ..graph.walk import leaves, rebuild, toposort
 from ..ops.bodies import Body, param
-from ..ops.scan import ENDLESS, ScanSignature
-from ..ops.shape import known_value
+from ..ops.scan import ScanSignature, is_endless
 
 SIZE = ("squeeze", "slice", "shape", "scan_steps")  # from a number to the steps of a scan
 SIZED_BY = having("sized_by")
@@ -112,7 +111,7 @@ def _ended(roots):
     """`roots` with loops that only their condition ends, and whose states are read, run twice: the
     first run counts the steps of the second."""
     order = toposort(roots)
-    endless = [n for n in order if n.op.name == "scan" and _is_endless(n)]
+    endless = [n for n in order if n.op.name == "scan" and is_endless(n)]
     read = _whose_states_are_read(order) if endless else ()
     twice = {}
     for scan in endless:
@@ -125,19 +124,12 @@ def _ended(roots):
         return roots
 
     def as_long_as_rows(n):
-        if n.op.name != "scan" or not _is_endless(n):
+        if n.op.name != "scan" or not is_endless(n):
             return n
         seqs = ScanSignature.of(n).seqs
         return make(n.op, (ops.size_of(seqs[0][1], 0), *n.inputs[1:]), n.attrs) if seqs else n
 
     return rebuild(rebuild(roots, twice), step=as_long_as_rows)
-
-
-def _is_endless(scan):
-    """Whether only its condition ends a scan; there may be no step, as a first test says."""
-    steps = scan.inputs[0]
-    ways = steps.inputs[1:] if steps.op.name == "where" else (steps,)
-    return any(known_value(n) == ENDLESS for n in ways)
 
 
 def _is_size(node):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import ckernels as ck
+from benchmarks.numpy_programs import registry
 from ckernels.base.errors import CKernelsWarning
 from ckernels.plan.scan_in_kernel import ScanKernel
 from tests.jit.beside import written
@@ -390,25 +391,9 @@ def test_a_loop_around_one_without_an_end_is_in_the_kernel_too(texts):
 def test_products_that_many_kernels_have_for_many_uses():
     """A step of fourth order in three numbers: how each product is rounded is settled once."""
 
-    def turns(steps, x, y, z, dt):
-        def slope(x, y, z):
-            return 10 * (y - x), x * (28 - z) - y, x * y - 8 / 3 * z
-
-        out = np.empty((steps, 3))
-        for i in range(steps):
-            a0, a1, a2 = slope(x, y, z)
-            b0, b1, b2 = slope(x + dt / 2 * a0, y + dt / 2 * a1, z + dt / 2 * a2)
-            c0, c1, c2 = slope(x + dt / 2 * b0, y + dt / 2 * b1, z + dt / 2 * b2)
-            d0, d1, d2 = slope(x + dt * c0, y + dt * c1, z + dt * c2)
-            x += dt / 6 * (a0 + 2 * b0 + 2 * c0 + d0)
-            y += dt / 6 * (a1 + 2 * b1 + 2 * c1 + d1)
-            z += dt / 6 * (a2 + 2 * b2 + 2 * c2 + d2)
-            out[i, 0], out[i, 1], out[i, 2] = x, y, z
-        return out
-
+    turns = registry.load()["lorenz_rk4"].function
     jitted = ck.jit(turns)
     for steps in (40, 0, 1, 25):
-        np.testing.assert_allclose(
-            jitted(steps, 1.0, 1.0, 1.0, 0.01), turns(steps, 1.0, 1.0, 1.0, 0.01), rtol=1e-9
-        )
+        given = 1.0, 1.0, 1.0, 10.0, 28.0, 8 / 3, 0.01, steps
+        np.testing.assert_allclose(jitted(*given), turns(*given), rtol=1e-9)
     assert not jitted.report()["numpy"]
