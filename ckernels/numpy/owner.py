@@ -176,7 +176,7 @@ class Owner:
             found = einsum(*args, **kwargs)
             if found is not None:
                 return found
-        row = find(function)
+        row, python = find(function), _is_python(function, args, kwargs)
         if row is None:
             self.refuse(f"np.{function.__name__}, which is computed by NumPy")
         masked = getattr(first, "masked", None)
@@ -185,7 +185,8 @@ class Owner:
         ):  # fmt: skip
             axes = _axes_under(masked, {**dict(zip(("axis",), args[1:])), **kwargs})
             if axes:
-                return self.reduced(function, masked, axes, kwargs.get("ddof"))
+                found = self.reduced(function, masked, axes, kwargs.get("ddof"))
+                return self.item(self, found.read()) if python else found
         out = kwargs.pop("out", None)
         lists, plain = function in OF_LISTS, None
         if function not in TURNED and not (function is np.where and len(args) == 1):
@@ -193,7 +194,7 @@ class Owner:
         args = [self.argument(a, lists) for a in args]
         kwargs = {k: self.argument(v, lists) for k, v in kwargs.items()}
         found = result(self, row.build(self.rule, *args, **kwargs), not row.array, plain)
-        if function in TRUTHS:
+        if python:
             return self.item(self, found.read())
         if out is None:
             return found
@@ -318,9 +319,18 @@ COMPLEX = ("complex64", "complex128")
 LEAST = {np.max: lambda d: _limit(d, -1), np.min: lambda d: _limit(d, 1)}
 
 TRUTHS = {np.array_equal, np.array_equiv, np.allclose}  # Python's bools
+COUNTS = {np.count_nonzero} if type(np.count_nonzero([1])) is int else ()  # so before NumPy 2.3
 
 # what lies in another order though what it is made of is in C order
 TURNED = {np.einsum, np.cross, np.nonzero, np.argwhere, np.histogram2d}
+
+
+def _is_python(function, args, kwargs):
+    """Whether NumPy gives a number of Python's: of counts, where they are of all elements."""
+    if function not in COUNTS:
+        return function in TRUTHS
+    axis = kwargs.get("axis", args[1] if len(args) > 1 else None)
+    return axis is None and not kwargs.get("keepdims")
 
 
 def _without_ellipsis(key, ndim):
