@@ -45,9 +45,16 @@ class BuildPython(build_py):
 class BuildRuntime(build_ext):
     """build_ext that never fails an install; CKERNELS_REQUIRE_RUNTIME=1 makes failure fatal."""
 
-    def build_extensions(self):
+    def finalize_options(self):
+        super().finalize_options()
         if os.environ.get("CKERNELS_NATIVE"):  # its objects are not those of other runtimes
             self.build_temp = os.path.join(self.build_temp, "native")
+
+    def build_extensions(self):
+        for each in self.extensions:  # linked anew: the last one may be of other objects
+            made = os.path.join(self.build_lib, self.get_ext_filename(each.name))
+            if os.path.exists(made):
+                os.remove(made)
         if not self.force:
             extension.compile_changed(self.compiler, self.extensions[0].depends)
         super().build_extensions()

@@ -134,6 +134,29 @@ def test_kernels_of_a_runtime_for_this_cpu(tmp_path):
     check([program(tmp_path, ["gcc"], macros)], chosen)
 
 
+@pytest.mark.slow  # a minute: a compiler, twice
+@pytest.mark.skipif(not X86 or not shutil.which("gcc"), reason="needs gcc for x86-64")
+def test_a_runtime_for_one_cpu_is_in_no_wheel(tmp_path):
+    """What is built for others beside it has the kernels of all CPUs."""
+    root = SOURCES.parent.parent
+    for name in ("ckernels", "build_tools"):
+        shutil.copytree(root / name, tmp_path / name, ignore=shutil.ignore_patterns("*.so"))
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(root / name, tmp_path)
+    for native in ("1", ""):
+        env = {**os.environ, "CKERNELS_NATIVE": native, "CKERNELS_REQUIRE_RUNTIME": "1"}
+        command = [
+            sys.executable,
+            "setup.py",
+            "-q",
+            "build_ext",
+            *(["--inplace"] if native else []),
+        ]
+        subprocess.run(command, cwd=tmp_path, env=env, check=True)
+    (made,) = tmp_path.glob("build/lib*/ckernels/_runtime*")
+    assert all(b"kernel_" + name in made.read_bytes() for name in (b"base", b"avx2", b"avx512"))
+
+
 @pytest.mark.slow  # 15 s: a compiler and an emulator
 @pytest.mark.skipif(compiler() is None, reason="no compiler for aarch64: gcc or ziglang")
 @pytest.mark.skipif(EMULATOR == [None], reason="there is no qemu-aarch64")
