@@ -225,11 +225,8 @@ def runtime(chosen, tree, work):
     place = os.path.join(work, "objects", chosen.target)
     shutil.rmtree(place, ignore_errors=True)
     os.makedirs(place)
-    rooms = sorted({os.path.dirname(name) for name in sources(tree, "h") + sources(tree, "c")})
-    headers = [*rooms, python_headers(work), numpy_headers(chosen, work)]
     compiler = [*zig(), "-target", chosen.target]
-    include = [f"-I{path}" for path in headers[: len(rooms)]]
-    include += [f"-isystem{path}" for path in headers[len(rooms) :]]
+    include = included(tree, python_headers(work), numpy_headers(chosen, work))
     objects = {
         name: os.path.join(place, os.path.basename(name) + ".o") for name in sources(tree, "c")
     }
@@ -244,6 +241,12 @@ def runtime(chosen, tree, work):
     run([*compiler, "-shared", "-s", "-o", chosen.library, *objects.values(), *link], cwd=place)
     with open(os.path.join(place, chosen.library), "rb") as stream:
         return undated(stream.read()) if chosen.system == "windows" else stream.read()
+
+
+def included(tree, *systems):
+    """Flags for the headers of the runtime's rooms in `tree` and for those of `systems`."""
+    rooms = sorted({os.path.dirname(name) for name in sources(tree, "h") + sources(tree, "c")})
+    return [*(f"-I{path}" for path in rooms), *(f"-isystem{path}" for path in systems)]
 
 
 def undated(data):

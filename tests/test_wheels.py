@@ -5,10 +5,14 @@ import csv
 import hashlib
 import io
 import json
+import shutil
+import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
+import numpy
 import pytest
 
 import ckernels
@@ -60,6 +64,21 @@ def test_no_flag_of_this_machine_is_in_a_wheel():
     flags = [*wheels.FLAGS, *(f for p in wheels.PLATFORMS.values() for f in p.link)]
     assert not [f for f in flags if "native" in f or "march" in f]
     assert {p.target.split("-")[0] for p in wheels.PLATFORMS.values()} == {"x86_64", "aarch64"}
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="asks gcc what a wheel's compiler would say")
+@pytest.mark.parametrize(
+    "name", sorted(path.name for path in (ROOT / "ckernels" / "src" / "python").glob("*.c"))
+)
+def test_the_runtime_asks_for_names_of_the_stable_abi_alone(name):
+    headers = sysconfig.get_path("include"), numpy.get_include()
+    flags = [*wheels.FLAGS, *wheels.included(str(ROOT), *headers), "-fsyntax-only"]
+    flags.remove("-fno-sanitize=undefined")
+    done = subprocess.run(
+        ["gcc", *flags, str(ROOT / "ckernels" / "src" / "python" / name)],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
 
 
 def test_sizes_of_other_systems_replace_those_of_this_one():

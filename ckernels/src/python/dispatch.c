@@ -287,7 +287,11 @@ static PyObject *as_array(PyObject *x)
 /* What a function of Python's gives, as a list of arrays. */
 static PyObject *list_of_arrays(PyObject *function, PyObject *const *args, Py_ssize_t n)
 {
-    PyObject *found = PyObject_Vectorcall(function, args, n, NULL);
+    PyObject *packed = PyTuple_New(n);
+    for (Py_ssize_t i = 0; packed && i < n; i++)
+        PyTuple_SET_ITEM(packed, i, Py_NewRef(args[i]));
+    PyObject *found = packed ? PyObject_Call(function, packed, NULL) : NULL;
+    Py_XDECREF(packed);
     int arrays = found && PyList_CheckExact(found);
     for (Py_ssize_t i = 0; arrays && i < PyList_GET_SIZE(found); i++)
         arrays = PyArray_Check(PyList_GET_ITEM(found, i));
