@@ -311,6 +311,7 @@ QUANTILES = [
     0.3, 1, [0.25, 1.0], (0, 1), [], np.float32(0.7), np.float64(0.7), np.array([0.3, 0.9], "f4"),
     np.array(0.5), np.array([0, 1], "uint8"),
 ]  # fmt: skip
+OLD_QUANTILES = np.lib.NumpyVersion(np.__version__) < "2.4.0"
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, "int8", "uint16", "int64"])
@@ -318,9 +319,13 @@ QUANTILES = [
 def test_quantiles_of_every_dtype_by_every_form_are_numpys(name, dtype):
     function, x = getattr(np, name), np.nan_to_num(WITH_GAPS, posinf=9)
     x = (abs(x) if dtype == "uint16" else x).astype(dtype)
-    arrays = [x, WITH_GAPS.astype(dtype)] if dtype in FLOATS else [x]
+    # before 2.4 NumPy's are NaN between inf and a number, and quantiles that are NumPy's own floats
+    # are of other dtypes
+    arrays = [x, WITH_GAPS.astype(dtype)] if dtype in FLOATS and not OLD_QUANTILES else [x]
     wide = [x * np.int64(2**52) + 1] if dtype == "int64" else []
     for at, q in enumerate(QUANTILES):
+        if OLD_QUANTILES and getattr(q, "dtype", None) in ("float32", "float64"):
+            continue
         method = ("linear", "lower", "higher", "nearest", "midpoint")[at % 5]
 
         def by(x, q=q, method=method):
