@@ -62,6 +62,32 @@ def test_minibatches_are_those_of_pytensor():
     assert len({float(want) for want, _ in found[1]}) == 6
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("other", ["NUMBA", "FAST_COMPILE"])
+def test_draws_of_nuts_are_those_of_other_modes(other):
+    """The first to the bit; then last bits of the density grow with the steps of the tuning."""
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(6), 8)
+    with pm.Model() as model:
+        each = pm.Normal("each", pm.Normal("mu"), pm.HalfNormal("tau"), shape=6)
+        data = rng.normal(rng.normal(size=6)[group], 0.7)
+        pm.Normal("y", each[group], pm.HalfNormal("s"), observed=data)
+    found = []
+    for mode in ("CKERNELS", other):
+        trace = pm.sample(
+            0, tune=40, chains=2, cores=1, random_seed=11, progressbar=False, model=model,
+            compute_convergence_checks=False, discard_tuned_samples=False,
+            nuts_sampler="pymc", compile_kwargs={"mode": mode},
+        )  # fmt: skip
+        rows = trace.warmup_posterior if hasattr(trace, "warmup_posterior") else trace.posterior
+        found.append({name: rows[name].values for name in ("mu", "tau", "s", "each")})
+    ours, theirs = found
+    for name, rows in ours.items():
+        assert len(np.unique(rows[:, :, ...])) > 20
+        np.testing.assert_allclose(rows[:, 0], theirs[name][:, 0], rtol=1e-14)
+        np.testing.assert_allclose(rows, theirs[name], rtol=1e-7, atol=1e-7)
+
+
 def test_nutpies_functions_are_raw_entries():
     pytest.importorskip("nutpie", reason="needs nutpie")
     compiled = bridge.compile_pymc_model(MODELS["eight_schools"](pm))
