@@ -274,7 +274,7 @@ extern PyType_Spec ck_function_spec;
 extern PyTypeObject *ck_raw_type;
 extern PyType_Spec ck_raw_spec;
 
-/* ---- dispatch.c: what `ck.jit` returns, from arguments to the function of a trace ---- */
+/* ---- dispatch.c: what `ck.jit` returns ---- */
 extern PyTypeObject *ck_dispatch_type;
 extern PyType_Spec ck_dispatch_spec;
 
