@@ -23,7 +23,7 @@ from .growing import Growing
 from .number import OF_MATH, PythonNumber, converted, of_math, of_sizes, whole
 
 REFUSED = {"random", "time", "os", "sys", "datetime", "logging", "threading", "subprocess", "io",
-           "secrets", "uuid", "socket", "gc", "inspect"}  # fmt: skip
+           "secrets", "uuid", "socket", "gc", "inspect", "builtins"}  # fmt: skip
 WORLD = {"print", "input", "open", "exec", "eval", "globals", "locals", "vars", "setattr",
          "delattr", "__import__", "breakpoint", "compile", "id", "hash", "memoryview"}  # fmt: skip
 FILLING = (np.zeros, np.ones, np.empty, np.full)

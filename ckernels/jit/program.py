@@ -6,8 +6,12 @@ checked to be what they were. `build` makes f anew, over namespaces in which `np
 """
 
 import dis
+import functools
+import importlib
 import math
+import sys
 import types
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +21,6 @@ from .flow import Flow
 from .syntax import transformed
 
 ASSIGNS = ("STORE_GLOBAL", "DELETE_GLOBAL")
-IMPORTED = {"math": math, "numpy": np}  # modules that a function may import while it is traced
 
 
 class Reads:
@@ -39,7 +42,10 @@ class Reads:
         code = function.__code__
         if code.co_flags & 0x2A0:  # generators and coroutines
             raise NotSupported(f"{function.__name__} is a generator or a coroutine")
-        for name in sorted(names_of(code, set(code.co_freevars))):
+        names = names_of(code)
+        if names.refused:
+            raise NotSupported(names.refused)
+        for name in names.read:
             if name in function.__globals__:
                 self.add(function.__globals__, name, function.__globals__[name])
             elif name in namespace.WORLD:
@@ -117,23 +123,32 @@ def _get(holder, name):
     return getattr(holder, name, _missing)
 
 
-def names_of(code, cells):
-    """The names that code reads from its module, with those of functions inside of it.
+class Names(NamedTuple):
+    """Names that code reads from its module, sorted; refused: why it cannot be traced, or ""."""
 
-    NotSupported where it assigns to names of its module, or to `cells`, the names of a closure.
-    """
-    found = set()
+    read: tuple
+    refused: str
+
+
+@functools.lru_cache(maxsize=1024)  # of a function that is NumPy's it is asked at each call
+def names_of(code, cells=None):
+    """The Names of code with those of functions inside of it. cells: the names of a closure, to
+    which it must not assign."""
+    cells = code.co_freevars if cells is None else cells
+    found, refused = set(), ""
     for step in dis.get_instructions(code):
         if step.opname in ASSIGNS or (step.opname == "STORE_DEREF" and step.argval in cells):
-            raise NotSupported(f"it assigns to {step.argval!r}, which is a name outside of it")
+            refused = f"it assigns to {step.argval!r}, which is a name outside of it"
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             found.add(step.argval)
-        if step.opname == "IMPORT_NAME" and step.argval.partition(".")[0] not in IMPORTED:
-            raise NotSupported(f"it imports {step.argval!r} while it runs")
+        if step.opname == "IMPORT_NAME" and not namespace.library(step.argval):
+            refused = f"it imports {step.argval!r} while it runs"
     for each in code.co_consts:
         if isinstance(each, types.CodeType):
-            found |= names_of(each, cells)
-    return found
+            inner = names_of(each, cells)
+            found.update(inner.read)
+            refused = refused or inner.refused
+    return Names(tuple(sorted(found)), refused)
 
 
 class TracedNames:
@@ -199,9 +214,12 @@ class TracedNames:
         return method
 
     def imported(self, name, names=None, held=None, wanted=(), level=0):
-        """What `import` gives inside of a traced function: `__import__` of modules in IMPORTED."""
+        """What `import` gives inside of a traced function: `__import__` of libraries."""
+        if level:
+            raise NotSupported(f"it imports {'.' * level + name!r} while it runs")
+        importlib.import_module(name)
         top, *parts = name.split(".")
-        module = self.own[id(IMPORTED[top])]
+        module = self.seen(sys.modules, top, sys.modules[top])
         for part in parts if wanted else ():
             module = getattr(module, part)
         return module
@@ -240,7 +258,7 @@ class TracedNames:
         made.__defaults__ = tuple(v for p, v in given.items() if isinstance(p, int)) or None
         made.__kwdefaults__ = {p: v for p, v in given.items() if not isinstance(p, int)} or None
         self.made[id(original)] = made  # before its names: functions call themselves
-        for name in names_of(original.__code__, set(original.__code__.co_freevars)):
+        for name in names_of(original.__code__).read:
             if name in original.__globals__:
                 value = original.__globals__[name]
                 names[name] = self.seen(original.__globals__, name, value)

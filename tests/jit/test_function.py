@@ -631,9 +631,58 @@ def imports_linalg(x):
     return la.norm(x) + la.det(np.outer(x[:2], x[1:3]) + np.eye(2))
 
 
-@pytest.mark.parametrize("function", [imports_modules, imports_linalg])
+def imports_of_python(x):
+    import collections
+    import itertools
+    from functools import reduce
+    from operator import mul
+
+    pairs = list(itertools.combinations(range(3), 2))
+    counts = collections.Counter(i for i, _ in pairs)
+    return sum(counts[i] * x[i] * x[j] for i, j in pairs) + reduce(mul, [x, x, 2.0])
+
+
+def imports_what_is_absent(x):
+    try:
+        import numba.no_such_module as others
+    except ImportError:
+        others = np
+    return others.cos(x)
+
+
+@pytest.mark.parametrize(
+    "function", [imports_modules, imports_linalg, imports_of_python, imports_what_is_absent]
+)
 def test_imports_inside_of_a_function(function):
     check(function, np.arange(1.0, 20.0))
+
+
+def imports_a_neighbour(x):
+    from .math import sin
+
+    return sin(x)
+
+
+def imports_a_clock(x):
+    from time import perf_counter
+
+    return x + 0 * perf_counter()
+
+
+def imports_names_of_all(x):
+    import builtins
+
+    return builtins.abs(x)
+
+
+def test_imports_of_neighbours_and_of_the_world_are_pythons():
+    x = np.arange(-3.0, 20.0)
+    for function in (imports_a_clock, imports_names_of_all):
+        jitted = ck.jit(function)
+        with pytest.warns(CKernelsWarning, match="in a traced function"):
+            np.testing.assert_array_equal(jitted(x), function(x))
+    with pytest.raises(ImportError):  # no function of the module math
+        ck.jit(imports_a_neighbour)(x)
 
 
 def test_what_is_a_scalar():
