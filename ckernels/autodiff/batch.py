@@ -180,7 +180,7 @@ def _put_along(b, node):
 def _front(node, indices):
     """How many axes NumPy puts before the batch axis: those of indices that stand apart."""
     at = [i for i, t in enumerate(node.attrs["template"]) if t == "a"]
-    apart = at[-1] - at[0] + 1 != len(at)
+    apart = bool(at) and at[-1] - at[0] + 1 != len(at)
     return max(i.ndim for i in indices) if apart else 0
 
 

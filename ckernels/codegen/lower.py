@@ -225,8 +225,8 @@ class Lowering:
         args = tuple([self.load(index, amap, base) for index, amap, base, _ in reads[1:]])
         ref = self.refs[at := self.add_ref("in", x.dtype, layout, want)]  # behind its indices
         walk = list(ref.strides)
-        for arg, (_, _, axis) in zip(args, gather_of(node).picks):
-            size, step = layout.shape[axis], layout.strides[axis]
+        for arg, (_, _, axis, width) in zip(args, gather_of(node).picks):
+            size, step = layout.shape[axis] - width + 1, layout.strides[axis]
             ref.picks += (size, step)
             for a, far in enumerate(self.refs[self.values[arg].operand].strides):
                 walk[a] += far * step

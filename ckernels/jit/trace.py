@@ -14,9 +14,10 @@ from ..graph.node import placeholder as new_input
 from ..graph.walk import rebuild, toposort
 from ..numpy.owner import Owner
 from ..numpy.promote import supported
-from ..numpy.value import ArrayValue, MovingSlice
+from ..numpy.value import ArrayValue
 from ..ops import reference
-from ..ops.ragged import distance
+from ..ops.indexing.keys import MovingSlice
+from ..ops.ragged import distance, terms
 from ..ops.shape import size_of
 from .growing import Growing
 from .number import PythonNumber, item_of, of_sizes
@@ -25,6 +26,7 @@ SMALL = 8  # sizes up to this are part of a trace: loops over short axes are unr
 LARGE = 2**31 - 1  # and so are sizes beyond this: squares of those below are numbers of 64 bits
 MOST = 3000  # arrays that a trace may make: 0.5 s to compile; beyond, a loop was unrolled too far
 DEEPEST = 6  # truth values that one trace may have been decided by
+MOST_ASKED = 3  # after which slices are no longer asked about
 
 
 class Pinned(Exception):
@@ -69,6 +71,7 @@ class TurnLeaves(set):
         super().__init__(found)
         self.guards, self.chosen = [], 0
         self.turn, self.born, self.grown, self.appended = None, 0, {}, []
+        self.count = None  # how many turns there are, where there is one; None: no one knows
         self.loose = False  # whether a list holds a scalar where it got Python's number
 
 
@@ -271,9 +274,44 @@ class Trace(Owner):
         size = value.read().shape[place]
         if size is None and self.of_turn(start if moving[0] else stop):
             raise Pinned(None)
-        if width is None or size is None:
+        if width is None or size is None or not 1 <= width <= size:
             return slice(*bounds)
         low, high = (getattr(b, "bounds", None) for b in (k.start, k.stop))
-        if low is None or high is None or low[0] < 0 or high[1] > size or width < 1:
+        inside = low is not None and high is not None and low[0] >= 0 and high[1] <= size
+        if not inside and not self.stays_inside(start, size - width):
             return slice(*bounds)
         return MovingSlice(start, width)
+
+    def stays_inside(self, start, last):
+        """Whether `start` is one of 0 .. last in all turns, as far as that can be told before the
+        first one: where numbers of the call decide, the trace is for calls in which it is."""
+        low, high = self.extreme(start, -1), self.extreme(start, 1)
+        if low is None or high is None or None in self.inside:
+            return False
+        zero, last = constant(0, "int64"), constant(last, "int64")
+        holds = ops.logical_and(ops.ge(low, zero), ops.le(high, last))
+        known = [answer for node, answer in self.asked if node is holds]
+        if known or holds.value is not None:
+            return known[0] if known else bool(holds.value)
+        if self.decide is None or len(self.asked) >= MOST_ASKED:
+            return False
+        return self.ask(holds, "whether a slice stays inside of its axis")
+
+    def extreme(self, node, sign):
+        """The greatest (sign 1) or least (-1) value of a sum of numbers of turns, as a node that no
+        turn changes; None where it is no such sum. Those of inner loops first: how many turns they
+        have may depend on the outer ones."""
+        found = terms(node, 1, {})
+        for level in reversed(self.inside):
+            factor = found.pop(level.turn, 0) if isinstance(level, TurnLeaves) else 0
+            if factor * sign > 0:
+                if level.count is None:
+                    return None
+                terms(level.count, factor, found)
+                found[None] = found.get(None, 0) - factor
+        total = constant(found.pop(None, 0), "int64")
+        for term, factor in found.items():
+            if factor and self.of_turn(term):
+                return None
+            total = ops.add(total, ops.mul(term, constant(factor, "int64"))) if factor else total
+        return total

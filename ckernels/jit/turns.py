@@ -337,7 +337,7 @@ class Turns:
         objects = Objects([*map(contents, self.cells.values()), self.body])
         self.begin(level)
         before.born = level.born = trace.births
-        level.turn = turn
+        level.turn, level.count = turn, self.most_turns()
         trace.inside.append(level)
         condition, scans, arrays = None, trace.scans, trace.arrays
         try:
@@ -365,6 +365,15 @@ class Turns:
         if complete:
             self.leave()
         return complete
+
+    def most_turns(self):
+        """How many turns there are where there is one, a node; None for a `while`."""
+        if self.test is not None and self.ends:
+            return None
+        if isinstance(self.count, int):
+            return constant(self.count, "int64")
+        one, other = self.count.inputs if self.count.op.name == "maximum" else (self.count, None)
+        return one if other is None or other.value == 0 else self.count
 
     def goes_on(self):
         """Whether there is a turn after this one: a bool or a node."""

@@ -14,6 +14,7 @@ from .. import ops
 from ..base import dtypes
 from ..base.errors import NotSupported
 from ..graph.node import Node, constant
+from ..ops.indexing.keys import MovingSlice
 from . import rows
 from .promote import Weak, kind_of, supported
 from .rows.base import as_operand, typed
@@ -226,16 +227,17 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
             )
         if self.scalar or not basic:
             scalar = basic and self.scalar and not dotted
-            return self.fresh(part(self.read(), key), scalar, self.plain and _takes_rows(key))
+            plain = self.plain and _takes_rows(key)
+            return self.fresh(ops.getitem(self.read(), key), scalar, plain)
         whole = all(isinstance(k, (int, Node)) for k in key) and len(key) == self.ndim
         if whole and not dotted:
-            return self.fresh(part(self.read(), key), True)
+            return self.fresh(ops.getitem(self.read(), key), True)
         if copied:
-            return self.fresh(part(self.read(), key), False, True)
+            return self.fresh(ops.getitem(self.read(), key), False, True)
         if sum(k is not None for k in key) > self.ndim:
-            part(self.read(), key)  # raises, though nothing may read this view
+            ops.getitem(self.read(), key)  # raises, though nothing may read this view
         plain = self.plain and _leading(key)
-        return self.through(lambda n: part(n, key), lambda n, v: with_part(n, key, v),
+        return self.through(lambda n: ops.getitem(n, key), lambda n, v: with_part(n, key, v),
                          lambda a, *found: a[(*filled(key, found), *[...][:dotted])], plain, key,
                          nodes_of_key(key))  # fmt: skip
 
@@ -252,7 +254,7 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
                 return self.write(new)
         if basic:
             self.owner.fits_into(item, old.dtype)
-        item = self.chosen(stored(self.owner, item, old.dtype), lambda: part(old, key))
+        item = self.chosen(stored(self.owner, item, old.dtype), lambda: ops.getitem(old, key))
         self.write(with_part(old, key, item), True)
         return None
 
@@ -283,32 +285,14 @@ def _is_array_of_one_place(k):
 METHODS = ("__call__", "reduce", "accumulate", "reduceat", "outer")
 
 
-class MovingSlice(NamedTuple):
-    """In a key: as many elements as there are in `width`, from `start`, a node; all exist."""
-
-    start: Node
-    width: int
-
-
-def part(node, key):
-    """node[key], where a key may have moving slices."""
-    axis = 0
-    for k in key:
-        if isinstance(k, MovingSlice):
-            node = ops.take(node, ops.add(k.start, np.arange(k.width)), axis)
-        axis += k is not None
-    return ops.getitem(node, tuple(slice(None) if isinstance(k, MovingSlice) else k for k in key))
-
-
 def with_part(node, key, value):
-    """`node` with `value` at a key, which may have moving slices."""
-    key = tuple(slice(k.start, ops.add(k.start, k.width)) if isinstance(k, MovingSlice) else k
-                for k in key)  # fmt: skip
+    """`node` with `value` at a key."""
     whole = slice(None)
     places = tuple(whole if isinstance(k, slice) else k for k in key)
-    rest = tuple(k for k in key if isinstance(k, slice))
-    if any(isinstance(k, Node) for k in key) and all(
-        type(k) in (int, slice) or isinstance(k, Node) and not k.ndim for k in key
+    rest = tuple(whole if isinstance(k, MovingSlice) else k
+                 for k in key if isinstance(k, (slice, MovingSlice)))  # fmt: skip
+    if places != key and any(isinstance(k, (Node, MovingSlice)) for k in key) and all(
+        type(k) in (int, slice, MovingSlice) or isinstance(k, Node) and not k.ndim for k in key
     ) and any(k != whole for k in rest):  # fmt: skip
         # x[1:-1, j] = y costs a column, not a copy of x[1:-1]: the column first, then its part
         value = ops.set_subtensor(ops.getitem(node, places), rest, value)
@@ -323,6 +307,8 @@ def _same(one, other):
     if isinstance(one, slice) and isinstance(other, slice):
         parts = [(s.start, s.stop, s.step) for s in (one, other)]
         return _same(*parts)
+    if isinstance(one, MovingSlice) and isinstance(other, MovingSlice):
+        return one.start is other.start and one.width == other.width
     return one is other or type(one) is type(other) is int and one == other
 
 

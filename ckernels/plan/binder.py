@@ -216,8 +216,8 @@ class Binder:
     def check_indices(self, unit):
         """Check the indices at which a loop reads, each array once for each size it picks from."""
         for node in unit.nodes:
-            for operand, _, axis in gather_of(node).picks if is_gather(node) else ():
-                index, size = node.inputs[operand], node.inputs[0].shape[axis]
+            for operand, _, axis, width in gather_of(node).picks if is_gather(node) else ():
+                index, size = node.inputs[operand], node.inputs[0].shape[axis] - width + 1
                 known = self.checked.setdefault(index.uid, [])
                 if 0 in index.shape or any(surely(size, n) for n in known):
                     continue

@@ -12,6 +12,7 @@ from dataclasses import replace
 from ..base import dtypes
 from ..codegen.layout import fresh
 from ..graph.walk import consumers
+from ..ops.indexing.advanced import indexed_axes
 from .lowerings import indexed
 from .lowerings.movement import advanced_shape, combine, exists, part, spread
 from .stores import STORES
@@ -79,9 +80,10 @@ class PartialUpdates:
             for node in chain
         ]
         for _, node, (_, *arrays) in ready:
-            for axis, array in zip(indexed_axes(node), arrays):
+            for (axis, width), array in zip(indexed_axes(node.attrs.get("template", ())), arrays):
                 if 0 not in array.shape:
-                    self.plan.launch(indexed.checked(array, node.shape[axis]), [node], "check")
+                    size = node.shape[axis] - width + 1
+                    self.plan.launch(indexed.checked(array, size), [node], "check")
         for i, node, operands in ready:
             self.write(node, operands, fresh(("next", i), node.shape, node.dtype))
 
@@ -105,9 +107,3 @@ class PartialUpdates:
         if nest is not None and 0 not in values.shape:
             launch = indexed.scatter(nest, "add" if node.op.name == "advanced_inc" else "set")
             self.plan.launch(launch, [node])
-
-
-def indexed_axes(node):
-    """The axes of a variable that the index arrays of a write pick from, in order."""
-    axes = [t for t in node.attrs.get("template", ()) if t not in "n."]
-    return [axis for axis, t in enumerate(axes) if t == "a"]

@@ -7,6 +7,7 @@ indices lie in memory before the loop begins: indices are checked there, once.
 from typing import NamedTuple
 
 from ..base.dtypes import COMPLEX
+from ..ops.indexing.advanced import is_window
 from .parameters import is_number
 
 # Least elements that lie together at each index where a loop reads them there, by what it does with
@@ -19,7 +20,8 @@ STORED_RUN, SUMMED_RUN, LONG_RUN = 64, 16, 256
 class Gather(NamedTuple):
     """along: for each axis of the tensor the axis of the result that walks it, None where an index
     picks. picks: (number of the operand that is the index, the axes of the result that it runs
-    along, the axis of the tensor that it picks from)."""
+    along, the axis of the tensor that it picks from, how many elements of that it takes: one, or
+    those from there on that the result walks)."""
 
     along: tuple
     picks: tuple
@@ -36,33 +38,35 @@ def _take(node):
     axis, rank = node.attrs["axis"], index.ndim
     along = [k if k < axis else k + rank - 1 for k in range(x.ndim)]
     along[axis] = None
-    return Gather(tuple(along), ((1, tuple(range(axis, axis + rank)), axis),))
+    return Gather(tuple(along), ((1, tuple(range(axis, axis + rank)), axis, 1),))
 
 
 def _along_axis(node):
     axis = node.attrs["axis"]
     along = tuple(None if k == axis else k for k in range(node.ndim))
-    return Gather(along, ((1, tuple(range(node.ndim)), axis),))
+    return Gather(along, ((1, tuple(range(node.ndim)), axis, 1),))
 
 
 def _advanced(node):
     template, indices = node.attrs["template"], node.inputs[1:]
     at = [i for i, t in enumerate(template) if t == "a"]
     rank = max(i.ndim for i in indices)
-    together = at[-1] - at[0] + 1 == len(at)
-    place = sum(t not in "a." for t in template[: at[0]]) if together else 0
+    together = at and at[-1] - at[0] + 1 == len(at)
+    place = sum(t not in ("a", ".") for t in template[: at[0]]) if together else 0
     along, picked, out = [], [], 0
     for t in template:
         if t == "a":
-            picked.append(len(along))
+            picked.append((len(along), 1))
             along.append(None)
         elif t != ".":
-            if t == ":":
+            if is_window(t):
+                picked.append((len(along), t))
+            if t != "n":
                 along.append(out if out < place else out + rank)
             out += 1
     picks = [
-        (k + 1, tuple(range(place + rank - i.ndim, place + rank)), axis)
-        for k, (i, axis) in enumerate(zip(indices, picked))
+        (k + 1, tuple(range(place + rank - i.ndim, place + rank)), axis, width)
+        for k, (i, (axis, width)) in enumerate(zip(indices, picked))
     ]
     return Gather(tuple(along), tuple(picks))
 
@@ -91,7 +95,7 @@ def gather_maps(node, amap):
     """(operand, its axis map) for a gather of this axis map; the tensor comes first."""
     x, gather = node.inputs[0], gather_of(node)
     found = [(x, _map(x, gather.along, amap))]
-    for operand, axes, _ in gather.picks:
+    for operand, axes, _, _ in gather.picks:
         found.append((node.inputs[operand], _map(node.inputs[operand], axes, amap)))
     return found
 

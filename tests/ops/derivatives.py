@@ -358,6 +358,7 @@ def linear(*builds):
 FLIP = (None, None, -1)
 HALF = (1, None, 2)
 ROWS, COLUMNS = np.array([1, 0, 1]), np.array([2, 2, 0])
+NEAR = ops.MovingSlice(constant(1), 2)
 for _names, _builds in {
     "transpose expand squeeze reshape broadcast_to slice": [
         (lambda x: ops.transpose(x, (2, 0, 1)), (2, 3, 1)),
@@ -420,6 +421,10 @@ for _names, _builds in {
         (lambda x, y: ops.set_subtensor(x, (ROWS, COLUMNS), y), (2, 3), ()),
         (lambda x, y: ops.inc_subtensor(x, (ROWS, COLUMNS), y), (2, 3), (3,)),
         (lambda x, y: ops.inc_subtensor(x, ROWS, y), (2, 3), (1, 3)),
+        (lambda x: ops.getitem(x, (NEAR, NEAR)), (3, 3)),
+        (lambda x, y: ops.set_subtensor(x, (constant(1), NEAR), y), (2, 4), (2,)),
+        (lambda x, y: ops.inc_subtensor(x, (NEAR, slice(None), NEAR), y), (3, 1, 4), (1, 2)),
+        (lambda x, y: ops.set_subtensor(x, (NEAR, ROWS), y), (3, 3), (2, 1)),
     ],
     "choose": [
         (lambda x, y: ops.choose(constant(True), x, y), (2,), (2,)),

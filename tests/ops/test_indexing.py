@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import ckernels as K
 from ckernels import ops
+from ckernels.api.tensor import Tensor
 from ckernels.base.errors import DTypeError, IndexOutOfBounds, ShapeError
 from ckernels.ops.reference import evaluate
 
@@ -141,6 +142,57 @@ def test_any_key(shape, key):
     (got,) = evaluate([ops.set_subtensor(leaf_x := leaf((None,) * x.ndim), key, y)], {leaf_x: x})
     if not any(isinstance(k, np.ndarray) for k in key):
         np.testing.assert_array_equal(got, x2)
+
+
+AT, FROM = (leaf((), "int64") for _ in range(2))
+MOVING = [  # with the key that it is where AT is 1 and FROM is 2
+    ((ops.MovingSlice(AT, 2),), (slice(1, 3),)),
+    ((ops.MovingSlice(AT, 2), ops.MovingSlice(FROM, 2)), (slice(1, 3), slice(2, 4))),
+    ((slice(None), ops.MovingSlice(FROM, 1)), (slice(None), slice(2, 3))),
+    ((AT, ops.MovingSlice(AT, 3), 2), (1, slice(1, 4), 2)),
+    ((ops.MovingSlice(AT, 2), slice(1, -1), ops.MovingSlice(FROM, 3)),
+     (slice(1, 3), slice(1, -1), slice(2, 5))),
+    ((ops.MovingSlice(AT, 2), None, AT, slice(None, None, -2)),
+     (slice(1, 3), None, 1, slice(None, None, -2))),
+    ((ops.MovingSlice(AT, 2), A, B), (slice(1, 3), A, B)),
+    ((A, ops.MovingSlice(FROM, 2), B), (A, slice(2, 4), B)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int16", "bool", "complex64"])
+@pytest.mark.parametrize("key, want", MOVING, ids=range(len(MOVING)))
+def test_slices_that_move(key, want, dtype):
+    x = value((3, 4, 5)).astype(dtype)
+    y = value(x[want].shape).astype(dtype)
+    a, b = leaf(x.shape, dtype), leaf(y.shape, dtype)
+    built = [ops.getitem(a, key), ops.set_subtensor(a, key, b), ops.inc_subtensor(a, key, b)]
+    put, added = x.copy(), x.copy()
+    put[want] = y
+    np.add.at(added, want, y)
+    f = K.function([Tensor(n) for n in (a, b, AT, FROM)], [Tensor(n) for n in built])
+    for each in (x, np.asfortranarray(x), x[::-1, ::-1].copy()[::-1, ::-1]):
+        for got in (f(each, y, 1, 2), evaluate(built, {a: each, b: y, AT: 1, FROM: 2})):
+            for one, other in zip(got, (x[want], put, added)):
+                assert one.dtype == other.dtype
+                np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+def test_slices_that_move_exist_whole():
+    a = leaf((4, 5), "float64")
+    moving = ops.MovingSlice(AT, 2), ops.MovingSlice(FROM, 3)
+    built = [ops.getitem(a, moving), ops.set_subtensor(a, moving, 1.5)]
+    functions = [K.function([Tensor(n) for n in (a, AT, FROM)], Tensor(n)) for n in built]
+    x = value((4, 5))
+    for at in ((3, 0), (0, 3), (-4, 0), (0, 7)):
+        for f, node in zip(functions, built):
+            with pytest.raises(IndexOutOfBounds):
+                f(x, *at)
+            with pytest.raises(IndexOutOfBounds):
+                evaluate([node], {a: x, AT: np.int64(at[0]), FROM: np.int64(at[1])})
+    # of all such slices, the last one is the first from behind
+    assert np.array_equal(functions[0](x, -1, 0), x[2:4, :3])
+    with pytest.raises(ShapeError):
+        ops.getitem(a, ops.MovingSlice(leaf((2,), "int64"), 2))
 
 
 def test_symbolic_scalars_and_arrays():

@@ -21,6 +21,15 @@ __all__ = ["take", "scatter_add", "take_along_axis", "put_along_axis_add", "adva
            "repeat_index", "repeat", "repeat_elements"]  # fmt: skip
 
 
+def is_window(t):
+    """Whether an entry of a template is a number of neighbours, from an index on."""
+    return type(t) is int
+
+
+def is_indexed(t):
+    return t == "a" or is_window(t)
+
+
 def check_range(indices, axis, size):
     """IndexOutOfBounds unless all of `indices` are in [-size, size)."""
     if indices.size and (int(indices.max()) >= size or int(indices.min()) < -size):
@@ -251,7 +260,7 @@ def put_along_axis_add(like, indices, g, axis):
 def _together(template):
     """Whether the indexed axes stand side by side, so that the result keeps them in place."""
     at = [i for i, t in enumerate(template) if t == "a"]
-    return at[-1] - at[0] + 1 == len(at)
+    return not at or at[-1] - at[0] + 1 == len(at)
 
 
 def advanced_shape(template, shape, index_shapes):
@@ -262,26 +271,43 @@ def advanced_shape(template, shape, index_shapes):
             next(sizes)
             place = len(rest) if place is None else place
         elif t != ".":
-            rest.append(1 if t == "n" else next(sizes))
-    place = place if _together(template) else 0
+            size = 1 if t == "n" else next(sizes)
+            rest.append(t if is_window(t) else size)
+    place = place or 0 if _together(template) else 0
     return tuple(rest[:place]) + wide + tuple(rest[place:])
 
 
-def _indexed_axes(template):
-    return [i for i, t in enumerate([t for t in template if t not in "n."]) if t == "a"]
+def indexed_axes(template):
+    """[(axis, how many neighbours an index takes of it)]."""
+    axes = [t for t in template if t not in ("n", ".")]
+    return [(k, t if is_window(t) else 1) for k, t in enumerate(axes) if is_indexed(t)]
 
 
 def _infer_advanced(attrs, x, *indices):
-    for axis, node in zip(_indexed_axes(attrs["template"]), indices):
-        _check_static(node, axis, x.shape[axis])
-    return x.dtype, advanced_shape(attrs["template"], x.shape, [i.shape for i in indices])
+    template = attrs["template"]
+    for (axis, width), node in zip(indexed_axes(template), indices):
+        size = x.shape[axis]
+        _check_static(node, axis, None if size is None else size - width + 1)
+    if any(i.ndim for t, i in zip(filter(is_indexed, template), indices) if is_window(t)):
+        raise ShapeError("the beginning of a slice must be a scalar")
+    return x.dtype, advanced_shape(template, x.shape, [i.shape for i in indices])
 
 
 def key_of(template, x, indices):
-    for axis, array in zip(_indexed_axes(template), indices):
-        check_range(array, axis, x.shape[axis])
-    source, other = iter(indices), {"n": None, ".": ..., ":": slice(None)}
-    return tuple(next(source) if t == "a" else other[t] for t in template)
+    picked = []
+    for (axis, width), array in zip(indexed_axes(template), indices):
+        check_range(array, axis, x.shape[axis] - width + 1)
+        picked.append((array, x.shape[axis] - width + 1))
+    source, other = iter(picked), {"n": None, ".": ..., ":": slice(None)}
+
+    def entry(t):
+        if not is_indexed(t):
+            return other[t]
+        at, size = next(source)
+        start = at if t == "a" else int(at) % size
+        return start if t == "a" else slice(start, start + t)
+
+    return tuple([entry(t) for t in template])
 
 
 def _run_advanced(attrs, x, *indices):
@@ -302,7 +328,8 @@ Op(
     _run_advanced,
     _grad_advanced,
     doc="x[key] with integer arrays; attrs['template'] has 'a' for each, ':', 'n' (new "
-    "axis) and '.', an ellipsis of no axes: it sets indices apart all the same.",
+    "axis), '.', an ellipsis of no axes: it sets indices apart all the same; a number is that many "
+    "neighbours: of all such runs along an axis the one whose number the next operand is.",
 )
 
 
@@ -347,7 +374,8 @@ def _grad_set(node, g):
     gx = make("advanced_set", (g, hole) + indices, node.attrs)
     if y.ndim == 0 and y.value is not None:
         return (gx, None) + (None,) * len(indices)
-    part = make("advanced_last", (g,) + indices, node.attrs)
+    last = "advanced_last" if any(i.ndim for i in indices) else "advanced_take"  # each place once
+    part = make(last, (g,) + indices, node.attrs)
     return (gx, unbroadcast(part, y)) + (None,) * len(indices)
 
 
@@ -384,7 +412,8 @@ def _advanced(name, first, indices, template):
 
 
 def advanced_take(x, indices, template):
-    """x[key]: template has ':', 'n' (new axis), '.' (nothing) or 'a' (the next of `indices`)."""
+    """x[key]: template has ':', 'n' (new axis), '.' (nothing), 'a' (the next of `indices`) or a
+    number (that many neighbours, from the next of `indices` on)."""
     return _advanced("advanced_take", [to_node(x, "indexing")], indices, template)
 
 

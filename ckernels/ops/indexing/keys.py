@@ -7,6 +7,7 @@ ops are in slicing.py and advanced.py; those that join and fill in ..joining and
 
 import numbers
 import operator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,18 +32,27 @@ from .combining import advanced_combine
 from .slicing import *  # noqa: F403
 from .slicing import WHOLE, check_fits, dynamic_slice, template_of, value_for
 
-__all__ = ["getitem", "set_subtensor", "inc_subtensor", "combine_subtensor", "roll",
+__all__ = ["MovingSlice", "getitem", "set_subtensor", "inc_subtensor", "combine_subtensor", "roll",
            *slicing.__all__, *advanced.__all__, *joining.__all__, *filling.__all__]  # fmt: skip
 
 
 # --- keys -------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class MovingSlice:
+    """In a key: as many elements as there are in `width`, from `start`, a node; all exist."""
+
+    start: Node
+    width: int
+
+
 class Key:
     """A parsed key: slices per axis of x, and the template that comes after slicing.
 
     template: entries ":" (a kept axis), "n" (a new axis), ("i", node) an integer array or scalar,
-    "." an ellipsis of no axes that alone keeps two indices apart: NumPy puts their axes first then.
+    ("w", node, width) a MovingSlice, "." an ellipsis of no axes that alone keeps two indices apart:
+    NumPy puts their axes first then.
     """
 
     def __init__(self, x, key):
@@ -58,7 +68,7 @@ class Key:
     def parts_indices(self, at):
         """Whether nothing but an empty ellipsis keeps two indices apart, one of them an array."""
         left, right = self.template[:at][-1:], self.template[at + 1 :][:1]
-        return all(t and isinstance(t[0], tuple) for t in (left, right)) and not self.basic
+        return all(t and t[0][0] == "i" for t in (left, right)) and not self.basic
 
     def entries(self, key):
         """The key's entries with Ellipsis written out and arrays made nodes."""
@@ -79,7 +89,7 @@ class Key:
 
     @staticmethod
     def entry(k):
-        if k is None or k is Ellipsis or isinstance(k, (slice, Node)):
+        if k is None or k is Ellipsis or isinstance(k, (slice, Node, MovingSlice)):
             return k
         if isinstance(getattr(k, "node", None), Node):
             return k.node
@@ -113,6 +123,9 @@ class Key:
         elif isinstance(k, slice):
             self.slices.append(tuple(self.bound(b) for b in (k.start, k.stop, k.step)))
             self.template.append(":")
+        elif isinstance(k, MovingSlice):
+            self.slices.append(WHOLE)
+            self.template.append(("w", cast(k.start, "int64"), k.width))
         elif isinstance(k, int):
             self.add_int(k, axis)
         elif k.dtype == "bool":
@@ -215,7 +228,7 @@ def _operands(key):
     for t in key.template:
         if isinstance(t, tuple):
             nodes.append(t[1] if isinstance(t[1], Node) else constant(np.asarray(t[1], "int64")))
-            t = "a"
+            t = t[2] if t[0] == "w" else "a"
         template.append(t)
     return tuple(template), nodes
 
@@ -226,7 +239,7 @@ def _read(key, x):
         return expand(squeeze(part, _dropped(key)), _added(key))
     x = dynamic_slice(x, key.slices)
     template, nodes = _operands(key)
-    if len(nodes) > 1:
+    if len(nodes) > 1 or "a" not in template:
         return advanced_take(x, nodes, template)
     spread = [e for t in template for e in ([":"] * nodes[0].ndim if t == "a" else [t])]
     y = take(x, nodes[0], [t for t in template if t != "n"].index("a"))

@@ -15,6 +15,7 @@ from ...codegen.lower import Launch
 from ...codegen.raw import Dims, RawKernel, at, block, moved, times, unravel
 from ...graph.shapes import product
 from ...graph.sizes import greatest, surely, value_of
+from ...ops.indexing.advanced import is_indexed, is_window
 from ...schedule.cost import work
 
 MAX_CHUNKS = 16  # of a scatter: each looks at all indices
@@ -516,16 +517,17 @@ def along_nest(far, near, axis, array):
 def template_nest(template, far, near, arrays):
     """The nest of NumPy's advanced indexing; `near` has the shape of far[key]."""
     places = [i for i, t in enumerate(template) if t == "a"]
-    together = places[-1] - places[0] + 1 == len(places)
+    together = places and places[-1] - places[0] + 1 == len(places)
+    place = sum(t not in ("a", ".") for t in template[: places[0]]) if together else 0
     rank = max(len(a.shape) for a in arrays)
-    rest, picks, axis, place = [], [], 0, 0
+    rest, picks, axis = [], [], 0
     for t in template:
-        if t == "a":
-            place = len(rest) if together and not picks else place
-            picks.append((far.shape[axis], far.strides[axis]))
-        elif t != ".":
+        if is_indexed(t):
+            width = t if is_window(t) else 1
+            picks.append((far.shape[axis] - width + 1, far.strides[axis]))
+        if t not in ("a", "."):
             rest.append(0 if t == "n" else far.strides[axis])
-        axis += t not in "n."
+        axis += t not in ("n", ".")
     far_strides = tuple(rest[:place]) + (0,) * rank + tuple(rest[place:])
     indices = []
     for a, (size, step) in zip(arrays, picks):

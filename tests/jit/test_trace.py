@@ -1,0 +1,358 @@
+"""Parts of arrays that move from turn to turn, read and stored into: NumPy's numbers over dtypes,
+layouts and lengths; nothing is copied or masked where a slice stays inside of its axes, and what
+does not stay there is NumPy's all the same."""
+
+import numpy as np
+import pytest
+
+import ckernels as ck
+from ckernels.jit import grad, hessian, vmap
+
+from .beside import check
+
+R = np.random.default_rng(11)
+K4, K3, V = R.normal(size=(4, 4)), R.normal(size=3), R.normal(size=20)
+
+
+def steps_of(jitted):
+    """The instructions of all that was compiled for a function, in one text."""
+    plans = jitted.plans.values()
+    return "\n".join(s for p in plans for t in p.leaves.values() for s in t.compiled.steps())
+
+
+# ---- what stays in place -------------------------------------------------------------------------
+
+
+def add_blocks(A, k, n):
+    for e in range(n):
+        A[2 * e : 2 * e + 4, 2 * e : 2 * e + 4] += k
+    return A
+
+
+def set_blocks(A, k, n):
+    for e in range(n):
+        A[2 * e : 2 * e + 4, e : e + 4] = k
+    return A
+
+
+def scaled_blocks(A, k, n):
+    for e in range(n):
+        A[e : e + 4, 2 * e : 2 * e + 4] *= k
+    return A
+
+
+def rows(A, k, n):
+    for i in range(n):
+        A[i : i + 2, :] -= k[0, 0]
+    return A
+
+
+def columns(A, k, n):
+    for i in range(n):
+        A[:, i : i + 2] = A[:, i + 1 : i + 3] + k[0, :2]
+    return A
+
+
+def runs(A, k, n):
+    for i in range(n):
+        A[i, i : i + 3] = k[0, :3]
+        A[i + 1, i + 2 : i + 4] += k[1, :2].sum()
+    return A
+
+
+def inner(A, k, n):
+    for i in range(n):
+        A[1:-1, i : i + 2] += k[0, :2]
+        A[i : i + 3, ::2] *= k[1, 1]
+    return A
+
+
+def downwards(A, k, n):
+    for i in range(n - 1, -1, -1):
+        A[i : i + 4, i : i + 4] += k * i
+    return A
+
+
+def in_steps(A, k, n):
+    for i in range(1, 2 * n, 2):
+        A[i - 1 : i + 3, i : i + 2] = k[:, :2] + i
+    return A
+
+
+def triangles(A, k, n):
+    for i in range(n):
+        for j in range(i, n):
+            A[i : i + 2, j : j + 2] += k[:2, :2]
+    return A
+
+
+def nested_views(A, k, n):
+    for i in range(n):
+        part = A[i : i + 4]
+        part[1:3, 2] = k[1:3, 0]
+        part[:, i : i + 4] += k
+    return A
+
+
+def with_new_axes(A, k, n):
+    for i in range(n):
+        A[i : i + 2, None, 3] = k[:2, :1] * i
+        A[2, i : i + 2, None] += 1
+    return A
+
+
+def with_indices(A, k, n):
+    for i in range(n):
+        A[i : i + 2, [1, 4, 2]] += k[:2, :3]
+        A[-1, i : i + 2] = k[0, :2]
+    return A
+
+
+PLACES = [add_blocks, set_blocks, scaled_blocks, rows, columns, runs, inner, downwards, in_steps,
+          triangles, nested_views, with_new_axes, with_indices]  # fmt: skip
+
+
+def laid_out(x):
+    """x in C order, in Fortran's, every second element of a larger one, backwards."""
+    wide = np.zeros((2 * x.shape[0], 2 * x.shape[1]), x.dtype)
+    wide[::2, ::2] = x
+    return [x.copy(), np.asfortranarray(x), wide[::2, ::2], x[::-1, ::-1].copy()[::-1, ::-1]]
+
+
+@pytest.mark.parametrize("function", PLACES, ids=lambda f: f.__name__)
+def test_moving_parts_are_stored_in_place(function):
+    for x in laid_out(R.normal(size=(20, 21))):
+        jitted = check(function, x, K4, 7)
+    assert "where" not in steps_of(jitted)
+    for n in (0, 1, 2):
+        check(function, R.normal(size=(20, 21)), K4, n)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "int8", "uint16", "complex64", "float16"])
+def test_moving_parts_of_each_dtype(dtype):
+    k = (np.arange(16).reshape(4, 4) + 1).astype(dtype)
+    for function in (add_blocks, set_blocks, scaled_blocks, columns):
+        x = (R.random((20, 21)) * 90).astype(dtype)
+        check(function, x, k, 7, traced=None if dtype in ("complex64", "float16") else True)
+
+
+def test_bools_and_parts_of_three_axes():
+    def switched(A, n):
+        for i in range(n):
+            A[i : i + 3, i : i + 2] ^= True
+        return A
+
+    def cubes(A, k, n):
+        for i in range(n):
+            A[i : i + 3, i, i : i + 3] += k[:3, :3]
+            A[0, i : i + 2, i : i + 3] *= k[0, :3]
+            A[i : i + 2, i : i + 2, i : i + 2] -= k[0, 0]
+        return A
+
+    check(switched, R.random((9, 8)) > 0.5, 5)
+    jitted = check(cubes, R.normal(size=(10, 11, 12)), K4, 6)
+    assert "where" not in steps_of(jitted)
+
+
+def test_parts_that_overlap_what_is_read():
+    def moved_up(A, n):
+        for i in range(n):
+            A[i : i + 4] = A[i + 1 : i + 5]
+        return A
+
+    def turned(A, n):
+        for i in range(n):
+            A[i : i + 4] += A[i : i + 4][::-1]
+            A[i : i + 3, i : i + 3] = A[i : i + 3, i : i + 3].T
+        return A
+
+    def from_both_sides(A, n):
+        for i in range(1, n):
+            A[i] = A[i - 1] + A[i + 1]
+            A[i : i + 2, 1:] += A[i : i + 2, :-1]
+        return A
+
+    def swapped(A, n):
+        for i in range(n):
+            kept = A[i : i + 2].copy()
+            A[i : i + 2] = A[i + 2 : i + 4]
+            A[i + 2 : i + 4] = kept
+        return A
+
+    for function in (moved_up, turned, from_both_sides, swapped):
+        check(function, R.normal(size=(12, 12)), 6)
+
+
+def test_running_products_read_what_was_stored():
+    def filtered(x, w, n):
+        for i in range(n):
+            x[i + 5] = np.dot(x[i : i + 5], w) * 0.1
+        return x
+
+    jitted = check(filtered, R.normal(size=60), R.normal(size=5), 50)
+    assert "where" not in steps_of(jitted)
+
+
+def test_one_trace_serves_all_counts_for_which_parts_stay_inside():
+    jitted = ck.jit(add_blocks)
+    for n in (9, 3, 0, 9, 1, 5):
+        x = R.normal(size=(20, 20))
+        assert np.array_equal(jitted(x.copy(), K4, n), add_blocks(x.copy(), K4, n))
+    assert jitted.report()["traces"] == 1
+    x = R.normal(size=(20, 4))  # a block would be cut here, where NumPy raises
+    with pytest.raises(ValueError, match="could not be broadcast|operands"):
+        jitted(x, K4, 3)
+
+
+# ---- near misses ---------------------------------------------------------------------------------
+
+
+def test_parts_that_are_cut_at_an_end_are_numpys():
+    def to_the_end(A, n):
+        for i in range(n):
+            A[i : i + 4] *= 2
+        return A
+
+    def before_the_start(A, n):
+        for i in range(n):
+            A[i - 2 : i + 2] += 1
+        return A
+
+    def sums(A, n):
+        y = np.zeros(n)
+        for i in range(n):
+            y[i] = A[i : i + 4].sum()
+        return y
+
+    def beyond(A, n):
+        for i in range(n):
+            A[i + 18 : i + 20] += 1
+        return A
+
+    def backwards_to_the_start(A, n):
+        for i in range(n, -3, -1):
+            A[i : i + 2] += 1
+        return A
+
+    for function in (to_the_end, before_the_start, sums, beyond, backwards_to_the_start):
+        for n in (17, 20, 1):
+            jitted = check(function, R.normal(size=20), n)
+        for n in (20, 16, 17, 20):  # both kinds of calls, one after the other
+            x = R.normal(size=20)
+            want, got = x.copy(), x.copy()
+            np.testing.assert_allclose(jitted(got, n), function(want, n))
+            np.testing.assert_allclose(got, want)
+
+
+def test_parts_whose_place_no_number_of_a_turn_says():
+    def from_data(A, s):
+        for i in range(len(s)):
+            A[s[i] : s[i] + 3] += 1
+        return A
+
+    def carried(A, n):
+        k = 0
+        while k < n:
+            A[k : k + 2] += 1
+            k += 3
+        return A
+
+    def either(A, n):
+        for i in range(n):
+            if A[i] > 0:
+                A[i : i + 2] -= 1
+            else:
+                A[i + 1 : i + 3] += 2
+        return A
+
+    check(from_data, R.normal(size=20), np.array([3, -2, 19, 0, 25, -30]), traced=None)
+    check(carried, R.normal(size=20), 21)
+    check(either, R.normal(size=20), 17)
+
+
+def test_slices_of_other_lengths():
+    def empty(A, n):
+        for i in range(n):
+            A[i:i] = 3
+            A[i : i - 1] = 4
+        return A
+
+    def as_long_as_the_axis(A, n):
+        for i in range(n):
+            A[i : i + 6] += i
+        return A
+
+    def too_long(A, n):
+        for i in range(n):
+            A[i : i + 7] += i
+        return A
+
+    def every_second(A, n):
+        for i in range(n):
+            A[i : i + 4 : 2] += i
+        return A
+
+    for function in (empty, as_long_as_the_axis, too_long, every_second):
+        for n in (1, 3):
+            check(function, R.normal(size=6), n)
+
+
+def test_errors_are_numpys_and_leave_what_numpy_leaves():
+    def misfit(A, k, n):
+        for i in range(n):
+            A[i : i + 3] = k
+        return A
+
+    def out_of_bounds(A, at, k):
+        for i in range(len(at)):
+            A[at[i], i : i + 3] += k
+        return A
+
+    with pytest.raises(ValueError):
+        ck.jit(misfit)(R.normal(size=9), V[:4], 5)
+    x = R.normal(size=(5, 9))
+    want, got = x.copy(), x.copy()
+    for f, a in ((out_of_bounds, want), (ck.jit(out_of_bounds), got)):
+        with pytest.raises(IndexError):
+            f(a, np.array([1, 2, 5, 1]), K3)
+    assert np.array_equal(want, got)
+
+
+# ---- transforms ----------------------------------------------------------------------------------
+
+
+def energy(x, k):
+    A = np.zeros((9, 9))
+    for e in range(3):
+        A[2 * e : 2 * e + 4, 2 * e : 2 * e + 4] += k * x[e]
+        A[e, e : e + 3] = k[0, :3] * A[e + 1, e : e + 3]
+        A[e + 1 : e + 3, 2:4] *= x[e]
+    return np.sum(A**2 * np.arange(81.0).reshape(9, 9)) / 100
+
+
+def differences(f, x, step=1e-5):
+    found = np.zeros((*np.shape(f(x)), *x.shape))
+    for at in np.ndindex(*x.shape):
+        ahead, back = x.copy(), x.copy()
+        ahead[at] += step
+        back[at] -= step
+        found[(..., *at)] = (f(ahead) - f(back)) / (2 * step)
+    return found
+
+
+def test_gradients_through_moving_parts_to_second_order():
+    x, k = R.random(3) + 0.5, R.random((4, 4))
+    by_x, by_k = grad(energy, argnums=(0, 1))(x, k)
+    np.testing.assert_allclose(by_x, differences(lambda v: energy(v, k), x), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(by_k, differences(lambda v: energy(x, v), k), rtol=1e-6, atol=1e-6)
+    second = hessian(energy, argnums=1)(x, k)
+    want = differences(lambda v: grad(energy, argnums=1)(x, v), k)
+    np.testing.assert_allclose(second, want, rtol=1e-5, atol=1e-5)
+    want = differences(lambda v: grad(energy)(v, k), x)
+    np.testing.assert_allclose(hessian(energy)(x, k), want, rtol=1e-5, atol=1e-5)
+
+
+def test_batches_of_moving_parts():
+    x, k = R.random((5, 3)) + 0.5, R.random((4, 4))
+    got = vmap(energy, in_axes=(0, None))(x, k)
+    np.testing.assert_allclose(got, [energy(v, k) for v in x])
