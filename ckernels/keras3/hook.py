@@ -1,12 +1,13 @@
 """Keras 3 learns the name of the backend as its modules are loaded; no file on disk is changed.
 
 Five modules of Keras choose a backend by comparing names; a sixth asks `.shape[0]`, which may be
-open, for a size; a seventh looks for optimisers in torch's backend; an eighth loads TensorFlow to
-seed it. A finder in front of Python's gives them their own source with a branch changed: that of a
-backend which this process does not use becomes ours (in the sixth `ops.shape` is asked, in the
-seventh Keras, in the eighth what was imported), line by line, so that tracebacks keep their
-numbers. Of two layouts of Keras (3.15, and the coming one for backends of other packages) a
-module's own lines tell which it is.
+open, for a size; a seventh takes the number of rows for that of steps; an eighth looks for
+optimisers in torch's backend; a ninth loads TensorFlow to seed it. A finder in front of Python's
+gives them their own source with a branch changed: that of a backend which this process does not use
+becomes ours (in the sixth `ops.shape` is asked, in the seventh for the second size, in the eighth
+Keras, in the ninth what was imported), line by line, so that tracebacks keep their numbers. Of two
+layouts of Keras (3.15, and the coming one for backends of other packages) a module's own lines tell
+which it is.
 """
 
 import importlib.abc
@@ -85,6 +86,16 @@ CHANGES = {
     "keras.src.trainers.compile_utils": [
         [],
         [("tree.flatten(y_p)[0].shape[0]", "ops.shape(tree.flatten(y_p)[0])[0]")],
+    ],
+    # Keras takes as many steps as the batch has rows where the number of steps is open.
+    "keras.src.layers.rnn.time_distributed": [
+        [],
+        [
+            (
+                "step_function, ops.arange(input_shape[0])",
+                "step_function, ops.arange(input_shape[1])",
+            )
+        ],
     ],
     # Optimisers in files of torch's backend have a module of it, which only torch can import; and
     # no object is TensorFlow's before somebody imported it, which takes 2 s and 400 MB.

@@ -282,6 +282,27 @@ def test_functions_with_options(case):
     check(*case)
 
 
+HALVES = (
+    "relu relu6 sigmoid sparse_sigmoid softplus softsign soft_shrink silu log_sigmoid leaky_relu "
+    "hard_sigmoid hard_silu hard_tanh hard_shrink elu selu celu gelu tanh_shrink squareplus "
+    "sparse_plus threshold"
+).split()
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", HALVES)
+def test_activations_keep_a_half_precision(name, dtype):
+    """Of scalars too, whose methods widen where those of arrays do not."""
+    function = getattr(keras.ops, name)
+    options = {"threshold": 0.5, "default_value": 0.25} if name == "threshold" else {}
+    for values in (0.75, [-4.0, -0.5, 0.75, 5.0], []):
+        x = keras.ops.cast(np.asarray(values, "float32"), dtype)
+        found = function(x, **options)
+        assert keras.backend.standardize_dtype(found.dtype) == dtype
+        of_floats = function(np.asarray(values, "float32"), **options)
+        np.testing.assert_allclose(np.asarray(found, "float32"), of_floats, rtol=3e-2, atol=3e-2)
+
+
 def test_a_traced_value_has_no_number():
     with pytest.raises(Exception, match="has no value while a step is traced"):
         jit(lambda x: x if x[0] > 0 else -x)(X[0])

@@ -59,6 +59,23 @@ def test_one_trace_serves_all_batch_sizes_and_lengths():
     assert [len(t) for t in step.traces.values()] == [1] and step.pinned == 0
 
 
+def test_a_layer_at_each_of_an_open_number_of_steps():
+    """As many as there are, in batches with more rows than steps and with fewer."""
+    model = keras.Sequential(
+        [keras.Input((None, 3)), layers.TimeDistributed(layers.Dense(2, use_bias=False))]
+    )
+    model.compile(keras.optimizers.SGD(0.1), "mse")
+    (w,) = (v.astype("float64") for v in model.get_weights())
+    for rows, steps in ((5, 4), (3, 7), (2, 1), (4, 0)):
+        x = RNG.normal(size=(rows, steps, 3)).astype("float32")
+        np.testing.assert_allclose(model.predict_on_batch(x), x @ w, rtol=1e-5, atol=1e-6)
+        if steps:
+            y = RNG.normal(size=(rows, steps, 2)).astype("float32")
+            error = x @ w - y
+            np.testing.assert_allclose(model.train_on_batch(x, y), np.mean(error**2), rtol=1e-5)
+            w = w - 0.1 * 2 * np.einsum("bti,bto->io", x, error) / error.size
+
+
 def test_callbacks_see_the_weights_of_each_batch():
     model, seen = linear(), []
     watch = keras.callbacks.LambdaCallback(

@@ -144,7 +144,7 @@ def hard_sigmoid(x):
 
 def _hard_sigmoid(a):
     found = a / a.dtype.type(6) + a.dtype.type(0.5)
-    return found.clip(a.dtype.type(0), a.dtype.type(1))
+    return np.maximum(np.minimum(found, a.dtype.type(1)), a.dtype.type(0))
 
 
 @np.errstate(invalid="ignore")
