@@ -31,6 +31,7 @@ from .turns import roots_of
 
 LEAVES = (np.ndarray, np.generic, int, float, complex)
 FAILURES = 3  # paths, or sizes of one path, that may be NumPy's before one was traced
+IN_VAIN = 8  # calls that ask on the way to NumPy before they go there at once
 MOST_RESULTS = 64  # of calls that C dispatches
 HOWS = ("leaf", "view", "static", "constant", "number", "maybe", "scalar", "array", "part")
 SIZES = 64  # sizes that get traces of their own, where these are part of traces
@@ -76,7 +77,7 @@ class Branches:
 
     def __init__(self, jitted, described, leaves, sized=False):
         self.jitted, self.described, self.sized = jitted, described, sized
-        self.leaves, self.asks = {}, {}
+        self.leaves, self.asks, self.in_vain = {}, {}, 0
         try:
             self.inputs = [input_of(x, sized or None in jitted.pinned) for x in leaves]
         except NotSupported as problem:  # dates, texts, records: NumPy's
@@ -93,7 +94,12 @@ class Branches:
                         self.trace(answers, leaves)
                 continue
             answers += (bool(value_of(ask, leaves)),)
-        return self.leaves[answers]
+        found = self.leaves[answers]
+        if answers and not isinstance(found, Traced) and not self.served():
+            self.in_vain += 1
+            if self.in_vain >= IN_VAIN:
+                self.leaves[()] = found
+        return found
 
     def trace(self, answers, leaves):
         """Trace the path of these arguments; what came out is kept. Pinned, where the whole has to

@@ -345,15 +345,17 @@ def made(trace, function):
 
 
 def open_mesh(trace):
-    """np.ix_ as a traced function sees it: vectors of integers, each along an axis of its own."""
+    """np.ix_ as a traced function sees it: vectors of places, or masks of them, each along an axis
+    of its own."""
 
     @functools.wraps(np.ix_)
     def make(*args):
         if not trace.inside_of(args):
             return constants(trace, np.ix_(*args))
         values = [trace.array(x) for x in args]
-        if any(v.ndim != 1 or v.dtype == bool for v in values):
-            raise NotSupported("np.ix_ of what are no vectors of integers")
+        if any(v.ndim != 1 for v in values):
+            raise NotSupported("np.ix_ of what are no vectors")
+        values = [v.nonzero()[0] if v.dtype == bool else v for v in values]
         return tuple(v.reshape(tuple(-1 if i == k else 1 for i in range(len(values))))
                      for k, v in enumerate(values))  # fmt: skip
 

@@ -478,7 +478,9 @@ def _masked(owner, args):
     return None, owner.operands(args)
 
 
-AT = {np.add: None, np.subtract: None, np.maximum: "max", np.minimum: "min"}
+AT = {np.add: None, np.subtract: None, np.maximum: "max", np.minimum: "min", np.multiply: "mul",
+      np.true_divide: "div", np.bitwise_and: "and", np.bitwise_or: "or",
+      np.bitwise_xor: "xor"}  # fmt: skip
 
 
 def store_at(ufunc, target, key, item):
@@ -494,6 +496,10 @@ def store_at(ufunc, target, key, item):
         target.owner.refuse(f"np.{ufunc.__name__}.at of {kind} into {old.dtype}")
     if old.dtype == "bool" and ufunc is np.subtract:
         raise TypeError("numpy boolean subtract, the `-` operator, is not supported")
+    if ufunc is np.true_divide and np.dtype(old.dtype).kind not in "f" or np.dtype(
+        old.dtype
+    ).kind == "c" and AT[ufunc]:  # fmt: skip
+        target.owner.refuse(f"np.{ufunc.__name__}.at of {old.dtype}")
     value = stored(target.owner, item, old.dtype)
     if AT[ufunc] is not None:
         return target.write(ops.combine_subtensor(old, key, value, AT[ufunc]))

@@ -122,6 +122,7 @@ class Ways(NamedTuple):
     careful: list
     quick: list
     apart: bool  # whether no quick step reads or writes what another one writes
+    start: list  # lines before quick steps
 
 
 class ScanKernel:
@@ -188,6 +189,8 @@ class ScanKernel:
         """C of a pointer to these bytes of a buffer."""
         if buffer in self.variables:
             found = f"(char *){self.variables[buffer].name}"
+            if type(offset) is int and offset:
+                return f"{found} + {offset}"  # a number in the text keeps it out of memory
         elif buffer in self.rows:
             found = self.rows[buffer]
             self.used.add(buffer)
@@ -477,7 +480,7 @@ class ScanKernel:
         self.depth += 1
         if found is None:
             self.write(scan.body)
-            ways = Ways([], self.lines, None, False)
+            ways = Ways([], self.lines, None, False, [])
             self.end_step(scan.moving, states, k, outermost)
         else:
             self.tag += len(scan.body)
@@ -489,7 +492,7 @@ class ScanKernel:
                 self.put(*(statements or ()))
                 self.end_step(scan.moving, states, k, outermost)
                 both.append(self.lines)
-            ways = Ways(found.before, both[0], found.quick and both[1], found.apart)
+            ways = Ways(found.before, both[0], found.quick and both[1], found.apart, found.start)
         self.depth -= 1
         self.lines = lines
         return ways
@@ -523,6 +526,7 @@ class ScanKernel:
                      f"int64_t stop{k} = {j} < {f} ? {f} : quick ? {g} : {end};",
                      f"stop{k} = stop{k} < {end} ? stop{k} : {end};")  # fmt: skip
             with self.block("if (quick)"):
+                self.put(*ways.start)
                 if ways.apart:
                     self.put("#pragma GCC ivdep")
                 self.stretch(moving, k, f"stop{k}", ways.quick)

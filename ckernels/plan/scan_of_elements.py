@@ -22,6 +22,7 @@ from .lowerings.indexed import OneElement
 FAR = 1 << 62  # an index beyond is no index, and may be added to
 MOST_TERMS = 1000  # of which choices are looked into
 LONGEST = 1 << 21  # elements from the index of a step to that of the next
+MOST_BACK = 4  # steps for which a number that was put is kept for those that read it again
 HANDS_ON = ("neg", "where", "maximum", "minimum", "at_least", "at_most", "convert", "identity")
 ROUNDS = ("add", "sub", "true_div", "sqrt", "floor", "ceil", "trunc", "abs")
 NO_SUMS = ("mul", "true_div", "square", "sqrt", "abs", "lt", "le", "gt", "ge", "eq", "ne", "isnan",
@@ -82,10 +83,28 @@ class NotPlain(Exception):
 
 
 class Lines:
-    """Statements, with the names of the terms they define."""
+    """Statements, with the names of the terms they define. Such under one condition are gathered
+    and come together, before the next that they may depend on."""
 
     def __init__(self):
         self.lines, self.names = [], {}
+        self.test, self.gathered = None, ([], [])  # a condition; where it holds, where it does not
+
+    def where(self, test, name, lines):
+        """Lines that are for where a condition holds, or not: (its term, which); name: its C."""
+        if self.test not in (None, (test[0], name)):
+            self.settle()
+        self.test = test[0], name
+        self.gathered[not test[1]].extend("    " + line for line in lines)
+
+    def settle(self):
+        """Put what was gathered."""
+        if self.test is not None:
+            (_, name), (held, others) = self.test, self.gathered
+            first, second = (held, others) if held else (others, held)
+            self.lines += [f"if ({name if held else '!' + name}) {{", *first, "}"]
+            self.lines += ["else {", *second, "}"] if second else []
+            self.test, self.gathered = None, ([], [])
 
 
 class ScanOfElements:
@@ -104,6 +123,8 @@ class ScanOfElements:
         self.looked, self.read_at = {}, {}  # the first event that looks at an index, that reads
         self.moment = 0  # the event that is written
         self.late, self.hot, self.bounds = [], [], set()
+        self.memory = {}  # {C of a pointer: the buffers it may point into}
+        self.rows = set()  # C of pointers that move from step to step
 
     # ---- what happens in a step -----------------------------------------------------------------
 
@@ -242,10 +263,35 @@ class ScanOfElements:
                 if i in versions:
                     args[0] = self.term("apart", args[0].dtype, (args[0],), ("of", versions[i]))
                 if v.op in ("add", "sub") and any(a.carried for a in args):
-                    self.chained |= any(ir.values[a].op in ("mul", "square") for a in v.args)
+                    for n, (a, term) in enumerate(zip(v.args, args)):
+                        if ir.values[a].op not in ("mul", "square"):
+                            continue
+                        if term.carried or not dtypes.is_float(term.dtype):
+                            self.chained = True
+                        else:  # steps wait for a sum, which is there sooner than both in one
+                            args[n] = self.term("apart", term.dtype, (term,), ("of", 0))
                 term = self.op(v.op, v.dtype, args, v.attrs, ir.values[v.args[-1]].dtype)
+                term = self.sum_of_choice(term)
             found.append(term)
         return found
+
+    def sum_of_choice(self, term):
+        """s + (x where a condition holds, else -0.0) for (s + x where it holds, else s), which are
+        equal to the last bit: a step waits for s, and chooses before it is there."""
+        if term.kind != "op" or term.of[0] != "where" or not dtypes.is_float(term.dtype):
+            return term
+        test, *both = term.args
+        for k, (new, old) in enumerate((both, both[::-1])):
+            sums = new.kind == "op" and new.of[0] in ("add", "sub") and new.args.count(old) == 1
+            if old.kind != "old" or test.carried or not sums:
+                continue
+            x = new.args[0] if new.args[1] is old else new.args[1]
+            if new.of[0] == "sub" and new.args[1] is old:
+                continue
+            nothing = self.literal(-0.0 if new.of[0] == "add" else 0.0, term.dtype)
+            chosen = self.op("where", term.dtype, (test, *((nothing, x) if k else (x, nothing))))
+            return self.op(new.of[0], term.dtype, (old, chosen))
+        return term
 
     def used_otherwise(self, ir, found, summed):
         """({new product: its uses}, the products that another kernel has as well, for other uses:
@@ -276,6 +322,7 @@ class ScanOfElements:
             return
         self.version += 1
         place = f"*({dtypes.C_NAMES[dtype]} *)({kernel.place(buffer, offset)})"
+        self.memory.setdefault(place, set()).update(kernel.roots(buffer))
         self.events.append(("store", place, term))
 
     def element(self, instr, at):
@@ -291,6 +338,9 @@ class ScanOfElements:
             steps.append(step if step is not None else self.kernel.number(next(dims)))
         dtype = roles[0][1]
         place = self.kernel.place(*far)
+        self.memory.setdefault(place, set()).update(self.kernel.roots(far[0]))
+        if self.kernel.follows(far[0], self.scan):
+            self.rows.add(place)
         axes = tuple(zip(sizes, steps))
         if instr.kernel.writes:
             if self.kernel.variable(far[0]) is not None:
@@ -424,6 +474,10 @@ class ScanOfElements:
         self.before, self.careful, self.quick = Lines(), Lines(), Lines()
         self.statements(self.careful, False)
         self.roots = self.needed()
+        self.start, self.kept, self.keeps = [], {}, {}
+        for event in self.events:
+            if event[0] == "put" and self.puts[event] is not None:
+                self.keep(event)
         self.statements(self.quick, True)
         self.apart = self.is_apart()
         k, begun = self.k, "0" if self.kernel.around[:-1] else "lo"
@@ -488,6 +542,8 @@ class ScanOfElements:
         """Put what happens in a step to lines."""
         for moment, event in enumerate(self.events):
             self.moment = moment
+            if event[0] == "load" or event[0] == "store":
+                lines.settle()
             if event[0] == "numbers" or event[0] == "load":
                 for term in event[1:]:
                     if not quick or term in self.roots:
@@ -504,12 +560,15 @@ class ScanOfElements:
                         self.get(lines, each, at, quick)
             else:
                 self.put(lines, event, quick)
+        lines.settle()
 
     def get(self, lines, term, at, quick):
         place, axes, _ = term.of
         offset = self.place(lines, axes, term.args, at, quick)
-        kind = dtypes.C_NAMES[term.dtype]
-        text = READ.get(term.dtype, "{0}").format(f"((const {kind} *)({place}))[{offset}]")
+        text = self.kept.get(term) if quick else None
+        lines.settle()
+        if text is None:
+            text = element(term.dtype, place, offset)
         name = lines.names[term] = f"v{self.k}_{len(lines.names)}"
         lines.lines.append(f"const {ctype(term.dtype)} {name} = {text};")
 
@@ -519,17 +578,100 @@ class ScanOfElements:
         if found is None:
             return
         test, indices, value = found
+        if test and not self.is_direct(axes, indices):
+            self.put_where(lines, test, place, dtype, axes, indices, value, at)
+            return
         text = WRITTEN.get(dtype, "{0}").format(self.define(lines, value))
         offset = self.place(lines, axes, indices, at, quick)
-        head = ""
+        to = f"(({dtypes.C_NAMES[dtype]} *)({place}))[{offset}]"
         if test:
-            holds = ("" if test[1] else "!") + self.define(lines, test[0])
+            name = self.define(lines, test[0])
             was = self.terms.get(("get", dtype, indices, (place, axes, held)))
-            if was in lines.names:  # gcc makes masked stores of the other, which take longer
-                text = f"{holds} ? {text} : {lines.names[was]}"
-            else:
-                head = f"if ({holds}) "
-        lines.lines.append(f"{head}(({dtypes.C_NAMES[dtype]} *)({place}))[{offset}] = {text};")
+            if was not in lines.names:
+                lines.where(test, name, [f"{to} = {text};"])
+                return
+            # gcc makes masked stores of the other, which take longer
+            text = f"{'' if test[1] else '!'}{name} ? {text} : {lines.names[was]}"
+        lines.settle()
+        lines.lines.append(f"{to} = {text};")
+        names = self.keeps.get(event, ()) if quick else ()
+        lines.lines += [f"{a} = {b};" for a, b in zip(names[:0:-1], names[-2::-1])]
+        if names:
+            text = apart(dtype, text) if self.is_product(value) else text
+            lines.lines.append(f"{names[0]} = {text};")
+
+    def put_where(self, lines, test, place, dtype, axes, indices, value, at):
+        """A put under a condition, of which an index is looked at only where it holds."""
+        name = self.define(lines, test[0])
+        inside = Lines()
+        inside.names = dict(lines.names)
+        offset = self.place(inside, axes, indices, at, True)
+        here = self.term("here", dtype, (), (place,), moves=True)
+        if here in self.reached([value]):
+            self.name(inside, here, element(dtype, place, offset))
+        text = WRITTEN.get(dtype, "{0}").format(self.define(inside, value))
+        inside.lines.append(f"(({dtypes.C_NAMES[dtype]} *)({place}))[{offset}] = {text};")
+        lines.where(test, name, ["{", *["    " + line for line in inside.lines], "}"])
+
+    def keep(self, event):
+        """Where a put is all that is written of an array, let what a step puts be a variable for
+        those of the next steps that read it again: memory would take longer."""
+        _, place, dtype, axes, _, _, held, at = event
+        test, indices, _ = self.puts[event]
+        wrote = [e for e in self.events if e[0] == "put" or e[0] == "store" and e[1] in self.memory]
+        others = [self.memory[e[1]] for e in wrote if e is not event]
+        if test or place in self.rows or dtype in READ:
+            return
+        if not all(map(self.memory[place].isdisjoint, others)):
+            return
+        back = {}
+        for e in self.events:
+            if e[0] == "get" and e[1].of[:2] == (place, axes) and e[1].of[2] <= held:
+                for term in (e[1], *self.derived.get(e[1], ())):
+                    steps = self.steps_back(term.args, indices)
+                    if steps and term in self.roots:
+                        back[term] = steps
+        if not back:
+            return
+        names = [f"a{self.k}_{len(self.kept)}_{d}" for d in range(max(back.values()))]
+        whole = [self.even(i) for i in indices]
+        for d, name in enumerate(names, 1):
+            offset = " + ".join(
+                f"({base} + (j{self.k} - {d}) * ({by})) * {step}"
+                for (by, base), (_, step) in zip(whole, axes)
+            )
+            text = element(dtype, place, offset)
+            self.start.append(f"{ctype(dtype)} {name} = {text};")
+        self.kept.update((term, names[steps - 1]) for term, steps in back.items())
+        self.keeps[event] = names
+
+    def steps_back(self, read, put):
+        """How many steps ago an element was put that is read now, or 0 where that is not known."""
+        found = set()
+        for a, b in zip(read, put):
+            moves = self.even(a), self.even(b)
+            if None in moves or moves[0][0] != moves[1][0] or type(moves[0][0]) is not int:
+                return 0
+            by, (first, rest), (last, other) = moves[0][0], self.linear(a), self.linear(b)
+            if rest != other or (last - first if by == 0 else (last - first) % by):
+                return 0
+            found |= {(last - first) // by} if by else set()
+        (steps,) = found if len(found) == 1 else (0,)
+        return steps if 0 < steps <= MOST_BACK else 0
+
+    def linear(self, term):
+        """(number, {term: how often}) whose sum a term is."""
+        if term.kind == "number":
+            return term.of[1], {}
+        if term.kind == "op" and term.of[0] in ("add", "sub", "neg"):
+            number, rest = 0, {}
+            signs = {"add": (1, 1), "sub": (1, -1), "neg": (-1,)}[term.of[0]]
+            for sign, part in zip(signs, map(self.linear, term.args)):
+                number += sign * part[0]
+                for each, times in part[1].items():
+                    rest[each] = rest.get(each, 0) + sign * times
+            return number, {each: times for each, times in rest.items() if times}
+        return 0, {term: 1}
 
     def place(self, lines, axes, indices, at, quick):
         """C of which element it is; indices that have to be are looked at."""
@@ -574,6 +716,7 @@ class ScanOfElements:
         if key in lines.names:
             return lines.names[key]
         name = lines.names[key] = f"k{self.k}_{len(lines.names)}"
+        lines.settle()
         lines.lines.append(f"int64_t {name} = (int64_t){self.define(lines, term)};")
         wrong = f"(uint64_t){name} >= (uint64_t){size}"
         fails = self.kernel.fails(self.tag + at)
@@ -594,6 +737,7 @@ class ScanOfElements:
         """The terms that quick steps define; finds what they store (`puts`), and the `derived`
         elements that are read instead of others."""
         self.derived, self.puts, self.made, self.memos, roots = {}, {}, set(), {}, {}
+        self.left, unsafe = set(), []
         for moment, event in enumerate(self.events):
             self.moment = moment
             if event[0] == "store":
@@ -603,8 +747,13 @@ class ScanOfElements:
                 test, indices, value = self.puts[event] = self.conditional(*event[1:7])
                 roots[event] = [value, *test[:1], *self.named(event[3], indices)]
             elif event[0] == "get" and not self.is_safe(event[1].of[1], event[1].args):
-                roots[event] = [event[1]]
+                unsafe.append(event)
         self.moment = len(self.events)
+        used = set().union(*map(self.reached, roots.values()))
+        for event in reversed(unsafe):  # what a put would only put back is not read
+            if event[1] not in self.left or event[1] in used:
+                roots[event] = [event[1]]
+                used |= self.reached(roots[event])
         seen = {event: self.reached(found) for event, found in roots.items()}
         self.join(seen)
         return set().union(*seen.values())
@@ -676,10 +825,25 @@ class ScanOfElements:
                     continue
                 test = value.args[0], sense
                 inside = tuple(self.given(test, i) for i in indices)
-                same = left.args == indices or left.args == inside
-                if same and self.is_safe(axes, indices) and self.is_direct(axes, inside):
-                    return test, inside, self.plainer(self.given(test, taken))
+                outside = tuple(self.given((test[0], not sense), i) for i in indices)
+                if left.args in (indices, inside, outside):
+                    self.left.add(left)
+                    value = self.plainer(self.given(test, taken))
+                    if not self.is_direct(axes, inside):
+                        at = [self.terms.get(("get", dtype, i, left.of)) for i in (indices, inside)]
+                        value = self.here(value, {a for a in at if a is not None}, place)
+                    return test, inside, value
         return (), indices, self.plainer(value)
+
+    def here(self, term, at, place):
+        """A term that reads the element it is put to, at one of the terms `at`, where it is put."""
+        if term in at:
+            self.left.add(term)
+            return self.term("here", term.dtype, (), (place,), moves=True)
+        args = tuple(self.here(a, at, place) for a in term.args) if term.kind == "op" else term.args
+        if args == term.args or term.of[0] in ("mul", "square") and dtypes.is_float(term.dtype):
+            return term
+        return self.term(term.kind, term.dtype, args, term.of)
 
     def plainer(self, term):
         """A term that chooses what it reads, not where it reads it."""
@@ -787,6 +951,12 @@ def sums(ir):
         elif v.op not in NO_SUMS:
             found.update(v.args)
     return found
+
+
+def element(dtype, place, offset):
+    """C of an element as it is read."""
+    text = f"((const {dtypes.C_NAMES[dtype]} *)({place}))[{offset}]"
+    return READ.get(dtype, "{0}").format(text)
 
 
 def apart(dtype, text):

@@ -6,7 +6,7 @@ to pass, the cheap ones first. Sizes are compared with ==, thresholds are asked 
 
 from ..base.dtypes import COMPLEX
 from ..graph.shapes import product
-from ..graph.sizes import value_of
+from ..graph.sizes import estimate, value_of
 from .gathers import KINDS, LONG_RUN, STORED_RUN, SUMMED_RUN, run_of
 from .group import AXIS_VIEWS, GENERATORS, peel, together_deep, weight
 from .policy import (
@@ -15,7 +15,9 @@ from .policy import (
     MAX_DEPTH,
     MAX_MEMBERS,
     MAX_STREAMS,
+    MOST_STORED,
     SERIAL_REDUCTION,
+    SHORT_ROW,
     SLACK,
     is_tail,
 )
@@ -34,6 +36,8 @@ DIAGONAL = Reason("this loop reads only a diagonal of it")
 ELEMENT = Reason("this loop reads single elements of it")
 EMPTY = Reason("this loop has no elements, but it has")
 OTHER_AXES = Reason("it reduces over other axes than this loop")
+BY_ROWS = Reason("this loop reduces along several axes, and it is made of what varies along some: "
+                 "stored, they are one long row")  # fmt: skip
 CHUNKS = Reason("this loop is a reduction in chunks, which runs over something else")
 ONE_ROW = Reason("it is one long row: waiting for it would leave this loop to one thread")
 PICKED = Reason("this loop reads it at indices, or at those that it holds")
@@ -208,7 +212,40 @@ def gathers_rows(join):
     return FEW if value_of(node.shape[axis]) < least else None
 
 
-JOIN = (is_whole, is_read_one_way, has_room, loops_agree, loop_runs, gathers_rows)
+def searches(node):
+    """Whether a reduction looks for a place."""
+    return node.attrs.get("kind", node.op.name) in ("argmax", "argmin")
+
+
+def rows_are_long(join):
+    """A reduction along several axes at once takes what varies along some of them row by row: where
+    rows are short, or a place is looked for, storing it first takes less time."""
+    node, group = join.node, join.group
+    wide, last = group.wide(), len(join.domain) - 1
+    if node.op.kind != "elementwise" or join.covers != wide or len(wide) < 2:
+        return None
+    if not group.partial and (len(join.reduced) < 2 or last not in join.reduced):
+        return None
+    short = value_of(join.domain[last]) <= SHORT_ROW
+    if not short and not any(searches(n) for n in group.nodes):
+        return None
+    if estimate(*join.domain) > MOST_STORED:
+        return None
+    seen, stack = set(), [node]
+    while stack and len(seen) < LOOK:
+        x = stack.pop()
+        for y in () if x.uid in seen or x.op.kind != "elementwise" else x.inputs:
+            base, along = peel(y, tuple(range(y.ndim)))
+            axes = sum(a is not None and y.shape[a] != 1 for a in along)
+            if 0 < axes < len(wide):
+                group.stored = True
+                return BY_ROWS
+            stack.append(base)
+        seen.add(x.uid)
+    return None
+
+
+JOIN = (is_whole, is_read_one_way, has_room, loops_agree, loop_runs, gathers_rows, rows_are_long)
 
 
 def _wide(node):
@@ -279,6 +316,8 @@ def same_loop(a, b):
     if a.reduced and b.reduced:
         return DIFFERENT
     rows = a if a.reduced else b
+    if rows.stored:
+        return BY_ROWS
     outer = product([n for k, n in enumerate(rows.domain) if k not in rows.reduced])
     if product(rows.domain) <= SERIAL_REDUCTION or outer >= LEAST_ROWS:
         return None

@@ -24,6 +24,8 @@ SLACK = 1.25  # what a loop at these bounds may still be given:
 TAIL = 6  # few operations that nothing follows
 SERIAL_REDUCTION = L2 // 4 // FLOAT  # a single row longer than this deserves more than one thread
 LEAST_ROWS = 64  # rows that give all threads work
+SHORT_ROW = 8  # elements along the last axis that fill no vector
+MOST_STORED = 1 << 21  # elements that are stored rather than reduced by short rows
 
 
 def is_tail(node, group, users, fusible):

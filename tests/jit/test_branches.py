@@ -420,3 +420,20 @@ def test_calls_with_shared_memory_are_counted():
         same(added(x.copy()[:length], x[:length]), f(x[:length], x[:length]))
     why = "an array that is written to and shares memory with another one"
     assert f.report()["numpy"] == {why: 2}
+
+
+def asked_in_vain(x):
+    return np.trim_zeros(x) + 1 if x[0] > 0 or x.sum() > 0 else np.trim_zeros(x)
+
+
+def test_what_ends_in_numpy_on_all_ways_is_not_asked_for_ever():
+    """One size, whose way is asked again and again; then nothing is asked."""
+    jitted = ck.jit(asked_in_vain)
+    given = np.array([0.0, 2.0, -1.0, 0.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(3 * rooms.IN_VAIN):
+            np.testing.assert_array_equal(jitted(given), asked_in_vain(given))
+    (plan,) = jitted.plans.values()
+    inside = [p for b in (plan, *plan.leaves.values()) for p in getattr(b, "found", {}).values()]
+    assert all(not isinstance(b.leaves[()], rooms.Traced) for b in (plan, *inside))

@@ -724,8 +724,15 @@ def test_open_meshes_of_known_and_of_traced_indices():
     a = np.random.default_rng(0).standard_normal((5, 6))
     check(known, a)
     check(traced, a, np.array([3, 1, -1]))
-    with pytest.raises(NotSupported, match="np.ix_"):
-        ck.jit(lambda a, m: a[np.ix_(m, m)], strict=True)(a[:, :5], a[0, :5] > 0)
+
+    def masks(a, m):
+        a[np.ix_(m, [0, 2])] = 5
+        return a[np.ix_([1, 0], m)], a[np.ix_(m, m)].sum(0), np.ix_(m, m)[1]
+
+    for m in (a[0, :5] > 0, np.zeros(5, bool), np.ones(5, bool)):
+        check(masks, a[:, :5].copy(), m)
+    with pytest.raises(ValueError, match="1 dimensional"):
+        ck.jit(lambda a: a[np.ix_(a > 0)])(a)
 
 
 @pytest.mark.parametrize("n, k", [(6, 6), (3, 0), (0, 4), (9, 300)])

@@ -193,6 +193,41 @@ def test_diagonals_that_are_refused():
             ck.jit(diagonals)(a.copy(), value, False)
 
 
+def factors(x, i):
+    y, n, b = x.copy(), (x * 3).astype("int64"), x > 0
+    np.multiply.at(y, i, x[:5] + 2)
+    np.divide.at(y, (i, 2), x[0, 0] - 3)
+    np.multiply.at(n, (i, 1), [2, 3, -1, 2, 5])
+    np.bitwise_or.at(n, i, n[:5])
+    np.bitwise_and.at(n, (slice(None), [0, 0]), 14)
+    np.bitwise_xor.at(b, i, True)
+    np.multiply.at(b, i[:2], False)
+    return y, n, b
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_factors_and_bits_at_places(dtype):
+    check(factors, RNG.normal(size=(12, 4)).astype(dtype), np.array([3, 0, 3, -1, 7]))
+
+
+@pytest.mark.filterwarnings("ignore::ckernels.errors.CKernelsWarning")
+def test_quotients_of_integers_at_places_are_numpys():
+    def halves(x, i):
+        np.divide.at(x, i, 2)
+        return x
+
+    for x in (np.arange(4), np.arange(4) > 1):
+        given = [(f, x.copy()) for f in (halves, ck.jit(halves))]
+        found = []
+        for f, y in given:
+            try:
+                found.append((f(y, np.array([1, 1])), y))
+            except TypeError as problem:
+                found.append((str(problem), y))
+        np.testing.assert_array_equal(found[0][0], found[1][0])
+        np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
 def extrema(x, i):
     y = x.copy()
     np.maximum.at(y, i, x[:5])

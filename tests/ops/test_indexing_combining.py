@@ -10,7 +10,8 @@ from ckernels.base.errors import DTypeError, IndexOutOfBounds, ShapeError
 from .agree import agree, check_gradient, leaf
 
 RNG = np.random.default_rng(7)
-HOWS = {"max": np.maximum, "min": np.minimum}
+HOWS = {"max": np.maximum, "min": np.minimum, "mul": np.multiply, "div": np.true_divide,
+        "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}  # fmt: skip
 KEYS = {
     "rows": lambda i, j: (i,),
     "places": lambda i, j: (i, j),
@@ -25,7 +26,8 @@ KEYS = {
 
 def at(how, x, key, y):
     x = x.copy()
-    HOWS[how].at(x, key, y)
+    with np.errstate(all="ignore"):
+        HOWS[how].at(x, key, y)
     return x
 
 
@@ -42,6 +44,8 @@ def numbers(dtype, shape):
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("key", KEYS)
 def test_as_numpy_does(how, key, dtype):
+    if (dtype[0] == "f" and how in ("and", "or", "xor")) or (dtype[0] != "f" and how == "div"):
+        return
     x = numbers(dtype, (5, 6))
     i, j = RNG.integers(-5, 5, 8), RNG.integers(-6, 6, 8)
     where = KEYS[key](i, j)
@@ -54,18 +58,20 @@ def test_as_numpy_does(how, key, dtype):
 def test_nan_stays_and_zeros_keep_their_sign():
     x = np.array([np.nan, 1.0, -0.0, 0.0, -np.inf])
     i, y = np.array([0, 1, 2, 3, 4]), np.array([5.0, np.nan, 0.0, -0.0, -np.inf])
-    for how in HOWS:
+    for how in ("max", "min", "mul", "div"):
         agree(
             lambda x, y, i, how=how: ops.combine_subtensor(x, i, y, how), at(how, x, i, y), x, y, i
         )
 
 
 def test_nothing_to_combine():
-    x, none = np.ones((3, 2)), np.zeros(0, "int64")
+    none = np.zeros(0, "int64")
     for how in HOWS:
-        agree(lambda x, i, how=how: ops.combine_subtensor(x, i, 7.0, how), x, x, none)
-        agree(lambda x, i, how=how: ops.combine_subtensor(x, i, 7.0, how),
-              np.ones((3, 0)), np.ones((3, 0)), np.array([2]))  # fmt: skip
+        dtype = "int64" if how in ("and", "or", "xor") else "float64"
+        x, empty = np.ones((3, 2), dtype), np.ones((3, 0), dtype)
+        agree(lambda x, i, how=how: ops.combine_subtensor(x, i, 7, how), x, x, none)
+        agree(lambda x, i, how=how: ops.combine_subtensor(x, i, 7, how), empty, empty,
+              np.array([2]))  # fmt: skip
 
 
 def test_a_mask_and_an_index_beyond_the_end():
@@ -82,7 +88,12 @@ def test_a_mask_and_an_index_beyond_the_end():
 def test_gradients():
     i = np.array([0, 2, 2, 0, 0])
     x, y = RNG.normal(size=(4, 3)), RNG.normal(size=(5, 3))
-    for how in HOWS:
-        check_gradient(lambda x, how=how: ops.combine_subtensor(x, i, y, how), x)
+    for how in ("max", "min", "mul", "div"):
+        y = y if how in ("max", "min") else np.copysign(1 + np.abs(y) % 1, y)
+        check_gradient(lambda x, how=how, y=y: ops.combine_subtensor(x, i, y, how), x)
         check_gradient(lambda y, how=how: ops.combine_subtensor(x, i, y, how), y)
         check_gradient(lambda y, how=how: ops.combine_subtensor(x, (i, 1), y, how), y[:, 0])
+    none, ones = np.array([0.0, 2.0, 0.0, 3.0, 0.0]), np.ones(4)
+    for y in (none, none + [1, 0, 0, 0, 0], none + [1, 0, 2, 0, 1]):  # two factors of 0, one, none
+        check_gradient(lambda y: ops.combine_subtensor(ones * 1.5, i, y, "mul"), y)
+        check_gradient(lambda x, y=y: ops.combine_subtensor(x, i, y, "mul"), ones)

@@ -1,6 +1,7 @@
 """Steps through single elements, written twice: beside Python's own run."""
 
 import random
+import re
 import warnings
 
 import numpy as np
@@ -397,3 +398,127 @@ def test_products_that_many_kernels_have_for_many_uses():
         given = 1.0, 1.0, 1.0, 10.0, 28.0, 8 / 3, 0.01, steps
         np.testing.assert_allclose(jitted(*given), turns(*given), rtol=1e-9)
     assert not jitted.report()["numpy"]
+
+
+def two_before(x, w):
+    y = np.zeros(len(x))
+    for i in range(2, len(x)):
+        y[i] = 0.5 * y[i - 2] - y[i - 1] + x[i]
+    return (y,)
+
+
+def backwards(x, w):
+    for i in range(len(x) - 3, -1, -1):
+        x[i] = x[i + 1] - 0.5 * x[i + 2]
+    return (x,)
+
+
+def far_before(x, w):
+    for i in range(6, len(x)):
+        x[i] = x[i - 6] + x[i - 1]
+    return (x,)
+
+
+def by_two(x, w):
+    for i in range(2, len(x), 2):
+        x[i] = x[i - 2] - x[i - 1]
+    return (x,)
+
+
+def table(x, w):
+    t = np.zeros((len(x) + 1, len(x) + 1))
+    for i in range(1, len(x) + 1):
+        for j in range(1, len(x) + 1):
+            t[i, j] = max(t[i - 1, j] - 1, t[i, j - 1] - 1, t[i - 1, j - 1] + x[i - 1] * x[j - 1])
+    return (t,)
+
+
+def put_twice(x, w):
+    for i in range(1, len(x)):
+        x[i] = x[i - 1] + 1
+        x[w[i]] = x[i] - 2
+    return (x,)
+
+
+def put_at_times(x, w):
+    for i in range(1, len(x)):
+        if w[i] > 1:
+            x[i] = x[i - 1] + 1
+    return (x,)
+
+
+def test_what_was_put_a_step_ago_is_still_known(texts):
+    """And near misses: steps too far away, other elements put, puts under a condition."""
+    rng = np.random.default_rng(2)
+    kept = [two_before, backwards, by_two, table, far_before]
+    for function in (*kept, put_twice, put_at_times):
+        texts.clear()
+        jitted = ck.jit(function)
+        for n in (40, 7, 2, 1, 0):
+            given = rng.integers(-4, 9, n) * 0.25, rng.integers(-n, max(n, 1), n)
+            beside(function, jitted, given)
+        found = any(re.search(r"\ba\d+_\d+_0 = v", text) for text in texts)
+        assert found == (function in kept), function
+
+
+def sums_at_times(x, w):
+    s, t, u, v = -0.0, 0.0, 0.0, 1.0
+    for i in range(len(x)):
+        if w[i] != 0:
+            s += x[i]
+        if w[i] > 0:
+            t -= x[i] * x[i]
+        if w[i] > 1:
+            u = x[i] - u
+        if w[i] < 1:
+            v = v * 0.5 + x[i]
+    return s, t, u, v
+
+
+def test_a_sum_at_times_keeps_its_sign_and_bits():
+    """A sum of zeros of either sign is theirs; a product is rounded before a sum takes it."""
+    jitted, rng = ck.jit(sums_at_times), np.random.default_rng(4)
+    for x in (-np.zeros(5), np.zeros(4), np.array([np.nan, 1.0]), np.array([np.inf, -np.inf, 1.0]),
+              rng.normal(size=50)):  # fmt: skip
+        for w in (np.zeros(len(x), int), np.ones(len(x), int), rng.integers(-2, 3, len(x))):
+            with np.errstate(invalid="ignore"):
+                wanted, found = sums_at_times(x, w), jitted(x, w)
+            assert [np.float64(a).tobytes() for a in wanted[:3]] == [
+                np.float64(a).tobytes() for a in found[:3]
+            ]
+            np.testing.assert_allclose(found[3], wanted[3], 1e-12)
+
+
+def lengths(x, w):
+    values, counts, k = np.zeros(len(x)), np.zeros(len(x), int), 0
+    for i in range(1, len(x)):
+        if x[i] == x[i - 1]:
+            counts[k] += 1
+        else:
+            k += 1
+            values[k] = x[i]
+            counts[k] = 1
+            if w[k] > 3:
+                k -= 2
+    return values, counts, k
+
+
+def beyond(x, w):
+    y, k = np.zeros(len(x) // 2), 0
+    for i in range(len(x)):
+        if x[i] > 1:
+            y[k] = y[k] * 0.5 + x[i]
+            k += 1
+        else:
+            y[k - 1] = y[k - 1] + y[0]
+    return y, k
+
+
+def test_indices_of_puts_under_a_condition_are_looked_at_where_it_holds():
+    """Places that data count; one is out of range, or negative, at times."""
+    rng = np.random.default_rng(6)
+    for function in (lengths, beyond):
+        for n in (0, 1, 2, 9, 60):
+            for least in (-3, 0, 1):
+                given = rng.integers(least, 3, n) * 1.0, rng.integers(0, 5, n)
+                beside(function, ck.jit(function), given)

@@ -6,6 +6,7 @@ from codegen.planned import leaf, plan
 
 import ckernels as K
 from ckernels import ops
+from ckernels.api.tensor import Tensor
 from ckernels.schedule.fuse import fuse
 from ckernels.schedule.policy import MAX_COST, MAX_DEPTH, MAX_MEMBERS, MAX_STREAMS, SLACK
 
@@ -148,3 +149,35 @@ def test_what_is_stored_anyway_is_computed_once():
         f = K.function([x, w] if more and more[0].node.op.name == "matmul" else [x], sums + more)
         f(*[np.ones((50, 60)), np.ones((60, 8))][: len(f.inputs)])
         assert sum("square" in step for step in f.steps()) == times, f.steps()
+
+
+def table(x, y):
+    return ops.exp(ops.expand_dims(x, 1) - y)
+
+
+BY_ROWS = {  # how many kernels: (build, sizes of the two vectors)
+    "a sum of short rows": (2, lambda x, y: ops.sum(table(x, y)), (300, 5)),
+    "the largest of short rows": (2, lambda x, y: ops.max(table(x, y)), (300, 5)),
+    "a place in short rows": (2, lambda x, y: ops.argmax(table(x, y)), (300, 5)),
+    "a place in long rows": (2, lambda x, y: ops.argmax(table(x, y)), (300, 40)),
+    "a sum of long rows": (1, lambda x, y: ops.sum(table(x, y)), (300, 40)),
+    "a sum along short rows": (1, lambda x, y: ops.sum(table(x, y), 1), (300, 5)),
+    "a sum of what varies along all axes": (
+        1, lambda x, y: ops.sum(ops.exp(ops.reshape(x, (60, 5)))), (300, 5)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BY_ROWS)
+def test_what_short_rows_would_sum_is_stored_as_one_long_row(name):
+    count, build, (m, n) = BY_ROWS[name]
+    x, y = numbers(m), numbers(n)
+    steps, _ = plan(build, x, y)
+    assert len(steps) == count
+    given = [K.placeholder((k,), name=name) for k, name in ((m, "x"), (n, "y"))]
+    rows = np.exp(x.astype(float)[:, None] - y)
+    rows = np.exp(x.astype(float).reshape(60, 5)) if "all axes" in name else rows
+    last = 1 if "along" in name and "all axes" not in name else None
+    make = np.argmax if "place" in name else np.max if "largest" in name else np.sum
+    wanted = make(rows, axis=last)
+    found = K.function(given, Tensor(build(*[g.node for g in given])))(x, y)
+    np.testing.assert_allclose(found, wanted, 1e-4)

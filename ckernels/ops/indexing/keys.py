@@ -17,11 +17,12 @@ from ...graph.node import Node, constant, make
 from ...graph.shapes import axis_of, show
 from .. import filling, joining
 from ..base import cast, expand, refuse_mask, to_node
-from ..elementwise import maximum, minimum, mod, sub
+from ..elementwise import maximum, minimum, mod, mul, sub, true_div
 from ..filling import *  # noqa: F403
 from ..filling import arange
 from ..joining import *  # noqa: F403
 from ..joining import concatenate, stack
+from ..logic import bit_and, bit_or, bit_xor
 from ..movement import flatten, near, reshape, squeeze
 from ..scan_ends import last_row
 from ..shape import size_of, sized
@@ -282,12 +283,14 @@ def inc_subtensor(x, key, y):
     return _write(Key(x, key), x, value_for(x, y, "inc_subtensor"), "inc")
 
 
-COMBINING = {"max": maximum, "min": minimum}
+COMBINING = {"max": maximum, "min": minimum, "mul": mul, "div": true_div, "and": bit_and,
+             "or": bit_or, "xor": bit_xor}  # fmt: skip
 
 
 def combine_subtensor(x, key, y, how):
-    """A tensor like x in which x[key] is the larger ("max") or smaller ("min") one of itself and
-    `y`, once for each time that a position occurs."""
+    """A tensor like x in which x[key] is combined with `y`, once for each time that a position
+    occurs: the larger ("max") or smaller one ("min"), their product ("mul") or quotient ("div"), or
+    what bits are in both ("and"), in one of them ("or"), in one alone ("xor")."""
     x = to_node(x, "combine_subtensor")
     return _write(Key(x, key), x, value_for(x, y, "combine_subtensor"), how)
 

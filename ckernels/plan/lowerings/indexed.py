@@ -300,12 +300,14 @@ def checked(array, size):
 # ---- scatter ------------------------------------------------------------------------------------
 
 
-NOTES = {"set": "put in", "add": "added to", "max": "where larger than", "min": "where less than"}
+NOTES = {"set": "put in", "add": "added to", "max": "where larger than", "min": "where less than",
+         **dict.fromkeys(("mul", "div", "and", "or", "xor"), "combined with")}  # fmt: skip
+SIGNS = {"mul": "*", "div": "/", "and": "&", "or": "|", "xor": "^"}
 
 
 def scatter(nest, how, fill=False):
     """The Launch that sets `near` at the indexed places of `far`, or adds it ("add"), or takes the
-    "max" or "min" of both.
+    "max" or "min" of both, or what one of SIGNS makes of them, in their order.
 
     The range is the axis of the first index; fill: that axis is the first one of a contiguous
     target, which is cleared on the way, each piece just before it is added to.
@@ -333,7 +335,7 @@ def scatter(nest, how, fill=False):
     else:
         body = [store.format(f"to[{y_at}]", f"from[{x_at}]")]
     loop = ["for (int64_t i = 0; i < n; i++) {"] + ["    " + b for b in body] + ["}"]
-    if per_element and how != "set":
+    if per_element and how in ("add", "max", "min"):
         loop = in_quarters(body)
         if how == "add" and counts(nest):
             loop = (
@@ -456,10 +458,17 @@ def _store(dtype, how):
         return f"uint{8 * size}_t", "{0} = {1};"
     if how in ("max", "min"):
         return _extremum(dtype, ">" if how == "max" else "<")
+    sign = SIGNS.get(how, "+")
     if dtype in dtypes.C_STORED:
         name = dtypes.C_STORED[dtype]
         wide = [f"ck_{name}_to_float({{{k}}})" for k in (0, 1)]
-        return "uint16_t", f"{{0}} = ck_float_to_{name}({' + '.join(wide)});"
+        return "uint16_t", f"{{0}} = ck_float_to_{name}({f' {sign} '.join(wide)});"
+    if how != "add":
+        sign = "&" if dtype == "bool" and how == "mul" else sign
+        kind = dtypes.C_NAMES[dtype] if dtypes.is_float(dtype) else f"uint{8 * size}_t"
+        if size < 4 and not dtypes.is_float(dtype):  # small ones would be multiplied as int
+            return kind, f"{{0}} = ({kind})((uint32_t){{0}} {sign} (uint32_t){{1}});"
+        return kind, f"{{0}} {sign}= {{1}};"
     if dtype == "bool":
         return "uint8_t", "{0} |= {1};"
     if dtypes.is_float(dtype):
