@@ -826,7 +826,7 @@ class ScanOfElements:
                 test = value.args[0], sense
                 inside = tuple(self.given(test, i) for i in indices)
                 outside = tuple(self.given((test[0], not sense), i) for i in indices)
-                if left.args in (indices, inside, outside):
+                if left.args in (indices, outside):  # else what is put is another's element
                     self.left.add(left)
                     value = self.plainer(self.given(test, taken))
                     if not self.is_direct(axes, inside):

@@ -36,7 +36,8 @@ class Writer:
         if kind < 0.75:
             return f"{name} {draw.choice('+-')} {draw.choice([1, 1, 1, 2, 3])}"
         rest = [f"{name} {draw.choice('+-')} {other}", f"{draw.choice([2, 3])} * {name}",
-                f"n - 1 - {name}", f"w[{name}]", str(draw.choice([0, -1, 1]))]  # fmt: skip
+                f"n - 1 - {name}", f"w[{name}]", str(draw.choice([0, -1, 1])),
+                f"({name} if w[{other}] > 0 else {name} - 1)"]  # fmt: skip
         return draw.choice(rest)
 
     def read(self):
@@ -70,7 +71,9 @@ class Writer:
     def step(self, depth):
         draw, kind = self.draw, self.draw.random()
         if kind < 0.3:
-            self.line(depth, f"y[{self.index()}] = {self.value()}")
+            to = f"y[{self.index()}]"
+            value = f"{self.value()} if {self.test()} else {self.read()}"
+            self.line(depth, f"{to} = {value if draw.random() < 0.3 else self.value()}")
         elif kind < 0.5:
             to = f"m[{self.index()}, {self.index()}]"
             self.line(depth, f"{to} {draw.choice(['=', '+=', '-=', '='])} {self.value()}")
@@ -358,13 +361,38 @@ def moved_around(x, w):
     return (x,)
 
 
+def put_elsewhere(x, w):
+    for i in range(1, len(x)):
+        k = i if w[i] > 0 else i - 1
+        a = x[i]
+        x[k] = -1.0 if w[i] > 0 else a
+    return (x,)
+
+
+def put_elsewhere_too(x, w):
+    for i in range(1, len(x)):
+        k = i if w[i] > 0 else i - 1
+        a = x[i - 1]
+        x[k] = a if w[i] > 0 else 7.0
+    return (x,)
+
+
+def put_where_it_lies(x, w):
+    for i in range(1, len(x)):
+        k = i if w[i] > 0 else i - 1
+        a = x[i - 1]
+        x[k] = -1.0 if w[i] > 0 else a
+    return (x,)
+
+
 def test_near_misses_of_an_element_that_stays():
     """What is stored where a condition holds is another element than the one that was read, or
     read before it was stored to; or two are stored of which one is read between."""
     rng = np.random.default_rng(1)
     for n in (1, 2, 12, 40):
         given = rng.integers(-4, 9, n) * 1.0, rng.integers(-n, n, n)
-        for function in (either, read_between, either_place, moved_around):
+        for function in (either, read_between, either_place, moved_around, put_elsewhere,
+                         put_elsewhere_too, put_where_it_lies):  # fmt: skip
             beside(function, ck.jit(function), given)
         data = np.resize(given[0], 30 * n + 20), rng.integers(-3, 9, n)
         for function in (steps_of_data, one_element, rows_of_one):
