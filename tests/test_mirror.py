@@ -38,6 +38,8 @@ FILES = {
     "jit/test_random_loops.py": "functions with loops, through syntax, flow and turns",
     "jit/test_nested_programs.py": "containers, functions that call one another and shared memory",
     "jit/test_random_programs.py": "masks, views, loops and layouts of arguments all at once",
+    "jit/test_random_costs.py": "derivatives of programs of all of jit",
+    "jit/test_wide_programs.py": "every function of ckernels.numpy in programs of all of jit",
     "jit/test_bad_arguments.py": "options of jit and its transforms, and flags",
     "keras3/test_bad_arguments.py": "every function of keras.ops",
     "numpy/test_odd_arguments.py": "every function of ckernels.numpy",

@@ -92,7 +92,7 @@ class Flow:
             return
         count = self.turns_of(rows.ends)
         if isinstance(count, int) and count <= FEW:
-            return self.each(rows, body, stop)
+            return self.each(rows, body)  # no turn is left that could be left out
 
         def item(turn):
             return (rows.at(self.number(rows.ends, count, turn)),)

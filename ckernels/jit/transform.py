@@ -18,6 +18,7 @@ from ..base.errors import ArgumentError, CKernelsError, DTypeError, NotSupported
 from ..graph.node import constant
 from ..graph.walk import rebuild
 from ..numpy.value import ArrayValue
+from ..ops.reduce import ties_share
 from .branches import is_any
 from .function import Jitted
 from .number import PythonNumber
@@ -62,7 +63,12 @@ class Transformed(Jitted):
 
     def body(self, build):
         function = self.inner.body(build)
-        return lambda *args, **kwargs: self.apply(build.trace, function, args, kwargs)
+
+        def transformed(*args, **kwargs):
+            with ties_share():
+                return self.apply(build.trace, function, args, kwargs)
+
+        return transformed
 
     def traced(self, build):
         return self.body(build)

@@ -353,7 +353,8 @@ class Turns:
             if complete:
                 few = trace.count - before.count <= most and trace.scans == scans
                 few = few and (trace.arrays > arrays or self.count <= SHORT)
-                if few and not (level.chosen and trace.inside == [level]):
+                loops = [r for r in trace.inside if isinstance(r, TurnLeaves)]
+                if few and not (level.chosen and loops == [level]):
                     raise TooFewTurns
                 self.end(before, after, condition, turn)
         finally:
@@ -505,12 +506,12 @@ class Turns:
             self.carries.append((constant(True, "bool"), kept, holds))
         if self.same:
             self.outputs(lambda outs: rebuild(outs, self.same))
-        if left_to_numpy([now for _, _, now in self.carries]):
-            raise InNumPy("complex numbers in a turn, where each would be a call of NumPy")
-        if self.trace.types_matter and any(
-            n.op.name in DECIDED for n in toposort([now for _, _, now in self.carries])
-        ):
-            raise InNumPy("shapes that data decide in each turn, which would be calls of NumPy")
+        if self.trace.types_matter:  # there is NumPy to take them
+            nows = [now for _, _, now in self.carries]
+            if left_to_numpy(nows):
+                raise InNumPy("complex numbers in a turn, where each would be a call of NumPy")
+            if any(n.op.name in DECIDED for n in toposort(nows)):
+                raise InNumPy("shapes that data decide in each turn, which would be calls of NumPy")
         own = list(self.trace.of_turns())
         self.outputs(lambda outs: masked(outs, own))
 

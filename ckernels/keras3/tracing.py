@@ -18,6 +18,7 @@ from ..api.function import function
 from ..api.tensor import Tensor, placeholder_node
 from ..base import locks
 from ..base.errors import CKernelsError
+from ..ops.reduce import ties_share
 from .casts import cast_node
 from .gradient import arguments
 from .values import Symbolic, is_variable, node_of
@@ -52,7 +53,8 @@ def gradients(loss, wrt):
     held = getattr(scope, "held", {})
     read = [[n, *held.get(n.uid, ())] for n in map(node_of, tree.flatten(wrt))]
     leaves = [n for nodes in read for n in nodes]
-    found = iter(grad(node_of(loss), leaves, disconnected="zero") if leaves else [])
+    with ties_share():
+        found = iter(grad(node_of(loss), leaves, disconnected="zero") if leaves else [])
     sums = [
         functools.reduce(ops.add, [cast_node(next(found), nodes[0].dtype) for _ in nodes])
         for nodes in read

@@ -6,6 +6,7 @@ import operator
 import numpy as np
 
 from .. import ops
+from ..graph.node import constant
 from ..graph.shapes import axis_of
 from ..ops.shape import sized, times
 from . import rows
@@ -415,8 +416,13 @@ def put(a, ind, v, mode="raise"):
 def put_along_axis(arr, indices, values, axis=-1):
     if axis is None:
         arr, axis = ravel(arr), 0
+    indices = arr.owner.array(indices)
+    if indices.dtype.kind not in "iu":
+        raise IndexError("the indices of put_along_axis are no array of integers")
+    if indices.ndim != arr.ndim:
+        raise ValueError(f"put_along_axis: indices of {indices.ndim} axes for {arr.ndim}")
     axis, sizes = axis_of(axis, arr.ndim), [operator.index(s) for s in arr.shape]
-    key = [np.arange(n).reshape([-1 if i == k else 1 for i in range(len(sizes))])
+    key = [arr.fresh(constant(np.arange(n).reshape([-1 if i == k else 1 for i in range(arr.ndim)])))
            for k, n in enumerate(sizes)]  # fmt: skip
     key[axis] = indices
     arr[tuple(key)] = values

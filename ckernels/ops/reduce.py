@@ -2,8 +2,12 @@
 
 Small integers accumulate in 64 bits, float32 in double, float16 and bfloat16 in float32. NaN wins
 max, min, argmax and argmin; the first of equal elements is the argmax. The gradient of max and min
-goes to every element that equals the result (Theano's rule), so ties get it in full, each.
+goes to every element that equals the result (Theano's rule), so ties get it in full, each; within
+`ties_share` in equal parts, as derivatives of plain NumPy code have it: max([x, x]) has slope 1.
 """
+
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 
@@ -11,8 +15,8 @@ from ..base import dtypes
 from ..base.errors import ShapeError
 from ..graph.node import make
 from ..graph.shapes import axes_of
-from .base import broadcast_like, reduction, to_node
-from .elementwise import mul, sub, where
+from .base import broadcast_like, cast, reduction, to_node
+from .elementwise import maximum, mul, sub, true_div, where
 from .logic import eq
 
 __all__ = ["sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "ptp"]
@@ -35,8 +39,25 @@ def _grad_prod(x, y, g, axes):
     return mul(g, make("product_of_others", (x,), {"axes": axes}))  # in running.py
 
 
+_shared = ContextVar("whether ties share a gradient", default=False)
+
+
+@contextmanager
+def ties_share():
+    """Derivatives made inside go to the elements that equal a maximum in equal parts."""
+    before = _shared.set(True)
+    try:
+        yield
+    finally:
+        _shared.reset(before)
+
+
 def _grad_extremum(x, y, g, axes):
-    return where(eq(x, y), g, 0)
+    chosen = eq(x, y)
+    if _shared.get():
+        count = sum(cast(chosen, "int64"), axes, keepdims=True)
+        g = true_div(g, cast(maximum(count, 1), g.dtype))  # 0 where the maximum is NaN
+    return where(chosen, g, 0)
 
 
 # fmt: off

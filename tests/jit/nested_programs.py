@@ -179,7 +179,8 @@ class Writer:
             if there is None or len(kept) > 3 * goal:
                 continue
             more = [m for m in made if isinstance(eval(m, there), np.ndarray)]
-            if all(getattr(eval(p, there), "size", 999) < 300 for p in self.places + more):
+            found = [eval(p, there) for p in self.places + more]
+            if all(getattr(x, "size", 999) < 300 and x.dtype.kind in "biufc" for x in found):
                 kept, self.places = kept + lines, self.places + more
         some = ", ".join(self.draw.sample(self.places, 3))
         result = self.one("{}", "[{}, k]", "{{'r': [{}], 's': (k, None)}}", "Pair([{}], k)")

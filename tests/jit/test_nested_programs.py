@@ -29,13 +29,13 @@ def shared(results, args):
     return [np.shares_memory(x, y) for x in arrays for y in args[:3]]
 
 
-def run(seed, folder):
+def run(seed, folder, writer=Writer, arguments=arguments):
     """How many calls were compared. An error that NumPy has for what nobody reads is no
     difference."""
     compared, first = 0, [seed, 0]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        function = written(Writer(seed, arguments(first)).source(), f"nested{seed}", folder)
+        function = written(writer(seed, arguments(first)).source(), f"nested{seed}", folder)
         jitted = ck.jit(function)
         for each in (first, [seed, 1], first):
             args, where = arguments(each), f"seed {seed}, arguments of {each}"

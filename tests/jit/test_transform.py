@@ -403,3 +403,76 @@ def test_the_slope_of_a_number_is_0():
     for bad in (lambda x: 2, lambda x: None, lambda x: True):
         with pytest.raises(DTypeError, match="does not depend"):
             ck.jit.grad(bad)(x)
+
+
+def check_slopes(f, x):
+    """First and second derivatives by one array, against differences."""
+    once, along = grad(f), np.random.default_rng(0).normal(size=x.shape)
+    np.testing.assert_allclose(once(x), slope(f, x), rtol=1e-5, atol=1e-6)
+    want = slope(lambda x: np.sum(once(x) * along), x)
+    found = grad(lambda x: np.sum(once(x) * along))(x)
+    np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: np.sum(x.max(0) ** 3), lambda x: np.sum(np.max(np.abs(x), 0) ** 2),
+    lambda x: np.max(np.stack([x, x])) ** 2, lambda x: np.sum(np.minimum.reduce(x, 0) ** 3),
+    lambda x: np.sum(np.ptp(x, axis=0) ** 2), lambda x: np.nanmax(x, 1).sum() ** 2,
+    lambda x: np.sum(np.amin(x, 0, keepdims=True) ** 3), lambda x: np.median(x, 0).sum() ** 2,
+    lambda x: np.sum(np.linalg.norm(x, np.inf, axis=0) ** 2),
+    lambda x: np.sum(np.maximum.accumulate(x, 0) ** 3),
+    lambda x: np.sum(np.maximum.reduceat(x, [0, 2], 0) ** 2),
+    lambda x: sum(np.max(np.stack([row, row]) * row) for row in x),
+])  # fmt: skip
+def test_equal_elements_share_the_slope_of_their_maximum(f):
+    """Where one number is there twice, a maximum of both goes up with it, not twice as fast."""
+    check_slopes(lambda x: f(x[[0, 0, 1, 1]]), X[:2])
+
+
+def test_a_maximum_of_nan_has_no_slope():
+    x = np.array([[1.0, np.nan], [2.0, 2.0]])
+    np.testing.assert_array_equal(grad(lambda x: np.sum(x.max(1)))(x), [[0, 0], [0.5, 0.5]])
+
+
+def chosen_turn_by_turn(x):
+    total, m = 0.0, x * 1.0
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            if x[i, j] > 0.6:
+                break
+            if m[i, j] > 0.4:
+                total += m[i, j] ** 2
+            total = m[i, j] if total > 1 else total * 0.9 + x[i, -1]
+            m[i, j] *= total
+    return total + np.sum(m**2)
+
+
+@pytest.mark.parametrize("n, m", [(1, 1), (1, 6), (7, 1), (5, 4), (8, 8), (20, 3), (1, 20)])
+def test_slopes_of_loops_that_choose_in_short_turns(n, m):
+    """More choices than a trace could ask for in Python, in loops too short to be worth a scan."""
+    x = np.random.default_rng(n).uniform(0.1, 0.9, size=(n, m))
+    check_slopes(chosen_turn_by_turn, x)
+    np.testing.assert_allclose(ck.jit(chosen_turn_by_turn)(x), chosen_turn_by_turn(x), rtol=1e-12)
+
+
+def test_slopes_of_complex_numbers_in_turns():
+    def f(x):
+        power, total = np.abs(np.fft.fft(x, axis=0)) ** 2 * 0.1, 0.0
+        for i in range(len(x)):
+            for j in range(x.shape[1]):
+                total = power[i, j] if total > 1 else total + x[i, j]
+        return np.sin(total)
+
+    check_slopes(f, np.random.default_rng(1).normal(size=(5, 4)))
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_slopes_of_what_is_put_along_an_axis(axis):
+    def f(x):
+        y = x * 2
+        np.put_along_axis(y, np.argsort(x, axis), x**2, axis)
+        return np.sum(y * x)
+
+    check_slopes(f, X)
+    jitted = jit(f)
+    assert jitted(X) == pytest.approx(f(X), rel=1e-12) and not jitted.report()["numpy"]

@@ -28,12 +28,24 @@ def run(function, *args):
     (np.place, (X > 0, [1, 2])), (np.putmask, (X > 0, [1.0, 2.0])), (np.place, (X < -99, [1, 2])),
     (np.put, ([0, -1], 9.0)), (np.put, ([1, 2], [3.0, 4.0])), (np.fill_diagonal, (8.0,)),
     (np.put_along_axis, (np.array([[0], [2]]), 5.0, 1)), (np.copyto, (1.5,)),
+    (np.put_along_axis, (np.array([[1, 0, -1]]), [[7.0, 8.0, 9.0]], 0)),
+    (np.put_along_axis, (np.argsort(X, 1), X * 2, -1)),
 ])  # fmt: skip
 def test_stores_are_numpys(function, args):
     want = X.copy()
     function(want, *args)
     for got in run(function, *args):
         np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("indices, problem", [(np.array([0, 1]), ValueError),
+                                              (np.array([[0.0], [1.0]]), IndexError),
+                                              (np.array([[0], [3]]), IndexError)])  # fmt: skip
+def test_indices_along_an_axis_that_numpy_refuses(indices, problem):
+    for call in (lambda: np.put_along_axis(X.copy(), indices, 5.0, 1),
+                 lambda: run(np.put_along_axis, indices, 5.0, 1)):  # fmt: skip
+        with pytest.raises(problem):
+            call()
 
 
 CALLS = {
