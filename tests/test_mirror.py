@@ -39,6 +39,7 @@ FILES = {
     "jit/test_nested_programs.py": "containers, functions that call one another and shared memory",
     "jit/test_random_programs.py": "masks, views, loops and layouts of arguments all at once",
     "jit/test_random_costs.py": "derivatives of programs of all of jit",
+    "jit/test_slopes.py": "slopes of every ufunc, through rows, ops and transforms",
     "jit/test_wide_programs.py": "every function of ckernels.numpy in programs of all of jit",
     "jit/test_bad_arguments.py": "options of jit and its transforms, and flags",
     "keras3/test_bad_arguments.py": "every function of keras.ops",

@@ -12,7 +12,7 @@ from .base import cast, expand, to_node
 from .control import check
 from .elementwise import add, floor, minimum, mul, round, sub, where
 from .indexing.advanced import take
-from .logic import eq, ge, isnan, le, logical_and
+from .logic import eq, ge, isinf, isnan, le, logical_and
 from .movement import transpose
 from .shape import size_of
 from .sort import along, sort
@@ -53,7 +53,7 @@ def median(x, axis=None, keepdims=False):
     x, axis, last, end = rising(x, axis, "median")
     half = (last // 2, last - last // 2)
     low, high = (take(x, place, axis) for place in half)
-    middle = where(eq(low, high), low, mul(add(low, high), 0.5))
+    middle = where(eq(*half), low, mul(add(low, high), 0.5))
     found = where(isnan(end), end, middle)
     return kept(found, rank, axis, x) if given.flag(keepdims, "keepdims") else found
 
@@ -81,7 +81,7 @@ def quantile(x, q, axis=None, method="linear", keepdims=False):
         weight = expand(weight, tuple(range(1, a.ndim)))
     found = {
         "linear": lambda: between(a, b, cast(weight, x.dtype)),
-        "midpoint": lambda: where(eq(a, b), a, mul(add(a, b), 0.5)),
+        "midpoint": lambda: between(a, b, cast(where(eq(weight, 0), 0, 0.5), x.dtype)),
         "higher": lambda: b,
     }.get(method, lambda: a)()
     found = where(isnan(end), end, found)
@@ -92,7 +92,8 @@ def between(a, b, weight):
     """a + (b - a) * weight, from the nearer end, so that neither is missed by a rounding."""
     step = sub(b, a)
     near_a, near_b = add(a, mul(step, weight)), sub(b, mul(step, sub(1, weight)))
-    return where(eq(a, b), a, where(ge(weight, 0.5), near_b, near_a))
+    alike = logical_and(eq(a, b), isinf(a))  # of which the difference is NaN
+    return where(alike, a, where(ge(weight, 0.5), near_b, near_a))
 
 
 def checked(q):

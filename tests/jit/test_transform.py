@@ -414,26 +414,6 @@ def check_slopes(f, x):
     np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("f", [
-    lambda x: np.sum(x.max(0) ** 3), lambda x: np.sum(np.max(np.abs(x), 0) ** 2),
-    lambda x: np.max(np.stack([x, x])) ** 2, lambda x: np.sum(np.minimum.reduce(x, 0) ** 3),
-    lambda x: np.sum(np.ptp(x, axis=0) ** 2), lambda x: np.nanmax(x, 1).sum() ** 2,
-    lambda x: np.sum(np.amin(x, 0, keepdims=True) ** 3), lambda x: np.median(x, 0).sum() ** 2,
-    lambda x: np.sum(np.linalg.norm(x, np.inf, axis=0) ** 2),
-    lambda x: np.sum(np.maximum.accumulate(x, 0) ** 3),
-    lambda x: np.sum(np.maximum.reduceat(x, [0, 2], 0) ** 2),
-    lambda x: sum(np.max(np.stack([row, row]) * row) for row in x),
-])  # fmt: skip
-def test_equal_elements_share_the_slope_of_their_maximum(f):
-    """Where one number is there twice, a maximum of both goes up with it, not twice as fast."""
-    check_slopes(lambda x: f(x[[0, 0, 1, 1]]), X[:2])
-
-
-def test_a_maximum_of_nan_has_no_slope():
-    x = np.array([[1.0, np.nan], [2.0, 2.0]])
-    np.testing.assert_array_equal(grad(lambda x: np.sum(x.max(1)))(x), [[0, 0], [0.5, 0.5]])
-
-
 def chosen_turn_by_turn(x):
     total, m = 0.0, x * 1.0
     for i in range(x.shape[0]):

@@ -373,7 +373,8 @@ def _quantile_of(n, q, axis, method, keepdims, without_nan=False):
         "nearest": ops.cast(ops.ne(ops.round(place), low), n.dtype),
     }[method]
     between = ops.add(at[0], ops.mul(ops.sub(at[1], at[0]), share))
-    found = ops.where(ops.eq(*at), at[0], between)  # of two infinite ones, too
+    alike = ops.logical_and(ops.eq(*at), ops.isinf(at[0]))  # of which the difference is NaN
+    found = ops.where(alike, at[0], between)
     if not without_nan:
         found = ops.where(ops.any(nan, -1, True), np.nan, found)
     found = ops.moveaxis(found, -1, 0)

@@ -187,7 +187,8 @@ def nanmedian(rule, a, axis=None, out=None, overwrite_input=False, keepdims=NONE
     last = _last_number(x)
     half = ops.floor_div(last, 2)
     low, high = _each(x, half), _each(x, ops.sub(last, half))
-    found = ops.where(ops.eq(low, high), low, ops.mul(ops.add(low, high), 0.5))
+    alone = ops.eq(half, ops.sub(last, half))
+    found = ops.where(alone, low, ops.mul(ops.add(low, high), 0.5))
     return ops.expand(found, axes) if _plain(keepdims, False) else found
 
 

@@ -17,11 +17,13 @@ def _like(x, value):
     return constant(np.asarray(value, dtype=x.dtype), x.dtype)
 
 
-def _times_log(log):
-    """x * log(y), 0 where x is 0 and y a number."""
+def _times_log(log, least):
+    """x * log(y), 0 where x is 0 and y a number; log: finite beyond `least`, where x = 0 has a
+    slope."""
 
     def build(x, y):
-        nothing = ops.logical_and(ops.eq(x, 0), ops.logical_not(ops.isnan(y)))
+        infinite = ops.logical_or(ops.le(y, least), ops.eq(y, _like(y, np.inf)))
+        nothing = ops.logical_and(ops.eq(x, 0), infinite)
         inside = ops.where(nothing, _like(y, 1), y)
         return ops.where(nothing, _like(x, 0), ops.mul(x, log(inside)))
 
@@ -69,7 +71,8 @@ def _ndtri(p):
     left = ops.log(ops.where(low, p, half))
     right = ops.log1p(ops.neg(ops.where(low, half, p)))
     tail = ops.ndtri_exp(ops.where(low, left, right))
-    return ops.where(low, tail, ops.where(ops.eq(p, 0.5), _like(p, 0), ops.neg(tail)))
+    middle = ops.mul(ops.sub(p, half), _like(p, np.sqrt(2 * np.pi)))
+    return ops.where(low, tail, ops.where(ops.eq(p, 0.5), middle, ops.neg(tail)))
 
 
 ROWS = {
@@ -83,7 +86,7 @@ ROWS = {
     "log_ndtr": ops.log_ndtr, "logit": _logit, "ndtr": ops.ndtr, "ndtri": _ndtri,
     "ndtri_exp": ops.ndtri_exp, "psi": ops.digamma,
     "rel_entr": _relative(lambda v, a, b: v, lambda y: _like(y, 0)),
-    "xlog1py": _times_log(ops.log1p), "xlogy": _times_log(ops.log),
+    "xlog1py": _times_log(ops.log1p, -1), "xlogy": _times_log(ops.log, 0),
 }  # fmt: skip
 _added = []
 

@@ -57,26 +57,36 @@ def _heaviside(x, at_zero):
     return ops.where(ops.isnan(x), x, ops.where(ops.eq(x, 0), at_zero, step))
 
 
+def _ordered(a, b, first):
+    """(a, b) where `first` holds, else (b, a): of two equal ones each is one of both, so that what
+    is computed from them has its slopes there, which a maximum beside a minimum has not."""
+    return ops.where(first, a, b), ops.where(first, b, a)
+
+
+def _gap(a, b):
+    """(the larger of two exponents, how far the other one is below it)."""
+    top, low = _ordered(a, b, ops.gt(a, b))
+    alike = ops.logical_and(ops.eq(a, b), ops.isinf(a))
+    return top, ops.where(alike, _alike(a, 0), ops.sub(low, top))
+
+
 def _logaddexp(a, b):
-    top, gap = ops.maximum(a, b), ops.neg(ops.abs(ops.sub(a, b)))
-    plain = ops.add(top, ops.log1p(ops.exp(gap)))
-    return ops.where(ops.eq(a, b), ops.add(a, _alike(a, np.log(2.0))), plain)
+    top, gap = _gap(a, b)
+    return ops.add(top, ops.log1p(ops.exp(gap)))
 
 
 def _logaddexp2(a, b):
-    top, gap = ops.maximum(a, b), ops.neg(ops.abs(ops.sub(a, b)))
-    plain = ops.add(top, ops.mul(ops.log1p(ops.exp2(gap)), _alike(a, 1 / np.log(2.0))))
-    return ops.where(ops.eq(a, b), ops.add(a, _alike(a, 1.0)), plain)
+    top, gap = _gap(a, b)
+    return ops.add(top, ops.true_div(ops.log1p(ops.exp2(gap)), _alike(a, np.log(2.0))))
 
 
 def _hypot(a, b):
     """Without overflow: the larger times the root of 1 + ratio squared."""
-    a, b = ops.abs(a), ops.abs(b)
-    top, low = ops.maximum(a, b), ops.minimum(a, b)
+    top, low = _ordered(a, b, ops.ge(ops.abs(a), ops.abs(b)))
     safe = ops.where(ops.eq(top, 0), _alike(top, 1), top)
     root = ops.sqrt(ops.add(ops.square(ops.true_div(low, safe)), _alike(a, 1)))
     infinite = ops.logical_or(ops.isinf(a), ops.isinf(b))
-    return ops.where(infinite, _alike(a, np.inf), ops.mul(top, root))
+    return ops.where(infinite, _alike(a, np.inf), ops.mul(ops.abs(top), root))
 
 
 def _signbit(x):
