@@ -466,3 +466,54 @@ def test_sounds_are_heard_at_their_ends(window, sequence):
     for found in (back(real * gain, imag * gain), jit(back)(real * gain, imag * gain)):
         np.testing.assert_allclose(found, total[:, : found.shape[1]], rtol=1e-3, atol=1e-4)
         assert found.shape[1] == 8 + 3 * (len(starts) - 1)
+
+
+# Where formulas change. Between the slopes to both sides lies one that may be given at a corner.
+CORNERS = np.array([0, 1, -1, 0.5, -0.5, 3, -3, 6, 2.5, -2.5, 0.25], "float32")
+STEEP = {"reciprocal", "cbrt", "sign", "floor", "ceil", "trunc", "round", "hard_shrink",
+         "isnan", "isinf", "isfinite", "isposinf", "isneginf", "signbit",
+         "logical_not"}  # fmt: skip
+STEP = 2**-6
+
+
+def between_both_sides(name, function, *args):
+    for k, x in enumerate(args):
+
+        def at(x, k=k):
+            return function(*args[:k], x, *args[k + 1 :])
+
+        slopes = np.asarray(jit(value_and_grad(lambda x, at=at: ops.sum(at(x))))(x)[1])
+        high, mid, low = (np.asarray(at(x + s), "float64") for s in (STEP, 0.0, -STEP))
+        sides = np.stack([high - mid, mid - low]) / STEP
+        room = 0.05 * (1 + np.abs(sides).max(0))  # float32, and a step that bends
+        off = (slopes < sides.min(0) - room) | (slopes > sides.max(0) + room)
+        assert not off.any(), (name, [a[off] for a in args], slopes[off], sides[:, off])
+
+
+@pytest.mark.parametrize("name", sorted(set(UNARY) - STEEP))
+def test_slopes_where_formulas_change(name):
+    between_both_sides(name, getattr(ops, name), CORNERS)
+
+
+@pytest.mark.parametrize(
+    "name", ["maximum", "minimum", "fmax", "fmin", "logaddexp", "logaddexp2", "hypot", "multiply"]
+)
+def test_slopes_of_equal_operands(name):
+    if hasattr(ops, name):
+        x, y = (a.ravel() for a in np.meshgrid(CORNERS[:9], CORNERS[:9]))
+        apart = (x != 0) | (y != 0)  # hypot has a tip there
+        between_both_sides(name, getattr(ops, name), x[apart], y[apart])
+
+
+@pytest.mark.parametrize("name", ["max", "min", "amax", "nanmax", "median", "logsumexp", "ptp"])
+def test_equal_elements_share_a_slope(name):
+    """Both go up together with what they are elements of, and it with them."""
+    if hasattr(ops, name):
+        function = getattr(ops, name)
+        for x in ([1.0, 1.0, -2.0], [3.0, 3.0], [0.0, 0.0, 0.0, 0.0], [1.0, 2.0, 2.0, 5.0]):
+            x = np.array(x, "float32")
+            slopes = jit(value_and_grad(lambda x: function(x) ** 2))(x)[1]
+            high, low = (float(function(x + s)) ** 2 for s in (STEP, -STEP))
+            assert float(np.sum(slopes)) == pytest.approx((high - low) / (2 * STEP), abs=1e-4)
+            twice = jit(value_and_grad(lambda v: function(ops.stack([v, v]))))(np.float32(1.5))[1]
+            assert float(twice) == pytest.approx(float(name != "ptp"), abs=1e-6)

@@ -122,7 +122,7 @@ def leaky_relu(x, negative_slope=0.2):
         if 0 <= negative_slope <= 1:
             return np.maximum(x, slope * x)
         return np.where(x > 0, x, slope * x)
-    return maximum(x, 0) + slope * minimum(x, 0)
+    return where(x > 0, x, slope * x)
 
 
 def _is_float(x):
@@ -179,7 +179,7 @@ def selu(x):
 
 def celu(x, alpha=1.0):
     x = convert_to_tensor(x)
-    return maximum(x, 0) + cast(alpha * _expm1(minimum(x, 0) / alpha), x.dtype)
+    return relu(x) + cast(alpha * _expm1(minimum(x, 0) / alpha), x.dtype)  # relu's slope at 0 is 0
 
 
 def gelu(x, approximate=True):
