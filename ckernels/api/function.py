@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ..base import given
 from ..base.config import config, lookup, parsed
 from ..base.errors import (
     ArgumentError,
@@ -413,7 +414,9 @@ class _Graph:
         """Collect the default updates of all variables in use, and of those that updates use."""
         if excluded is True:
             return
-        skip = {need_variable(v, "no_default_updates").node for v in excluded or ()}
+        some = () if excluded is None or excluded is False else excluded
+        some = given.sequence(some, "no_default_updates")
+        skip = {need_variable(v, "no_default_updates").node for v in some}
         updated = {variable for variable, _ in self.updates}
         order = self.order()
         while order:

@@ -104,7 +104,8 @@ def grad(cost, wrt, disconnected="raise", known_grads=None, consider_constant=No
         need_tensor(k, "a key of known_grads").node: node_of(v)
         for k, v in given.items(known_grads, "known_grads")
     }
-    fixed = given.sequence(consider_constant or (), "consider_constant")
+    fixed = () if consider_constant is None else consider_constant
+    fixed = given.sequence(fixed, "consider_constant")
     fixed = [need_tensor(c, "consider_constant").node for c in fixed]
     word = _word(disconnected)
     found = engine().grad(

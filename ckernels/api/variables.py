@@ -76,7 +76,8 @@ def variable(value, dtype=None, name=None):
         value = value.get_value(borrow=True)
     elif isinstance(value, Tensor):
         value = value.eval()
-    what = f"the value of variable {name!r}" if name else "the value of a variable"
+    named = given.name(name)
+    what = f"the value of variable {named!r}" if named else "the value of a variable"
     return Variable(_owned(as_array(value, what), float_dtype(dtype), what), name)
 
 

@@ -128,12 +128,12 @@ def parameters(function):
 
 
 def flags(function):
-    """The names of the arguments that are True or False if nothing is said."""
+    """The names of the arguments that are True, False or None if nothing is said."""
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return []
-    return [p.name for p in found if isinstance(p.default, bool)]
+    return [p.name for p in found if isinstance(p.default, bool) or p.default is None]
 
 
 def arguments(function, t, rng):

@@ -94,8 +94,9 @@ def test_every_function_many_times(tmp_path, monkeypatch, capfd):
     assert not found, "\n".join(found)
 
 
-def test_what_is_true_or_false_is_no_array(tmp_path, monkeypatch, capfd):
-    """Each argument that is True or False of each function gets two strings."""
+def test_what_is_true_false_or_none_is_no_array(tmp_path, monkeypatch, capfd):
+    """Each argument that is True, False or None of each function gets two strings: `x or ()` asks
+    an array for its truth."""
     monkeypatch.chdir(tmp_path)
     tensors, found, given = bad.tensors(), [], 0
     bad.PLACES[:] = [x for name, x in tensors.items() if name not in ("variable", "constant")]

@@ -1,10 +1,16 @@
 """Derivatives as the Theano manual prints them, and what happens where there are none."""
 
+import inspect
+import itertools
+
 import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.base.errors import DisconnectedError
+from ckernels import config
+from ckernels.api.tensor import Tensor
+from ckernels.base.errors import CKernelsError, DisconnectedError
+from tests.jit.test_slopes import POINTS, smooth
 
 
 def vector(name=None, dtype="float64"):
@@ -135,3 +141,45 @@ def test_manual_logistic_regression_trains_without_nan():
     costs = [float(train(*data)[1]) for _ in range(30)]
     assert np.isfinite(costs).all() and costs[-1] < 0.75 * costs[0]
     assert xent.dtype == "float64" and np.isfinite(w.get_value()).all()
+
+
+# ---- where formulas change ----------------------------------------------------------------------
+
+NOT_SLOPES = {"zero_grad", "disconnected_grad", "stop_gradient", "consider_constant", "dropout"}
+
+
+def of_elements(function, count, args):
+    """(function of arrays, its slopes) of a K function that takes `count` vectors element by
+    element, or None."""
+    xs = [K.placeholder((None,), dtype="float64") for _ in range(count)]
+    y = function(*xs)
+    if not isinstance(y, Tensor) or y.ndim != 1 or K.dtype(y) != "float64":
+        return None
+    f = K.function(xs, y, on_unused_input="ignore")
+    few, whole = f(*(a[2:7] for a in args)), f(*args)
+    if whole.shape != args[0].shape or not np.array_equal(few, whole[2:7], equal_nan=True):
+        return None
+    slopes = K.gradients(K.sum(y), xs, disconnected="zero")
+    return f, K.function(xs, slopes, on_unused_input="ignore")(*args)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_slopes_of_all_functions_where_formulas_change(count):
+    """Of equal operands, at zeros, ones and borders, against differences to both sides."""
+    args = [np.array(column) for column in zip(*itertools.product(POINTS, repeat=count))]
+    compared = 0
+    for name, function in inspect.getmembers(K, inspect.isfunction):
+        with config.change(mode="reference"), np.errstate(all="ignore"):
+            try:
+                found = of_elements(function, count, args)
+            except (CKernelsError, TypeError):
+                continue
+            if found is None or name in NOT_SLOPES:
+                continue
+            f, slopes = found
+            for k, slope in enumerate(slopes):
+                want, at = smooth(f, args, k)
+                wrong = at & ~(np.abs(slope - want) < 2e-3 * (1 + np.abs(want)))
+                assert not wrong.any(), (name, [a[wrong] for a in (*args, slope, want)])
+                compared += int(np.sum(at))
+    assert compared > 300

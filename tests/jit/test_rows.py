@@ -456,3 +456,11 @@ def test_running_results_step_by_step():
         e[i] = 1e-6
         up, down = (np.sum(np.divide.accumulate(x[0] + d) * np.arange(12.0)) for d in (e, -e))
         np.testing.assert_allclose(slope[i], (up - down) / 2e-6, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("edges", [[1.0], [1.0, 1.0], [0.0, 1.0, 2.0], np.array([0.5])], ids=str)
+def test_histograms_of_few_edges(edges):
+    x = np.array([0.0, 1.0, 2.0])
+    for f in (np.histogram, np.histogram_bin_edges):
+        check(lambda x, f=f: f(x, edges), x, traced=None)
+        check(lambda x, e, f=f: f(x, e), x, np.asarray(edges), traced=None)

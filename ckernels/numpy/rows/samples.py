@@ -277,10 +277,10 @@ def edges_of(rule, x, bins, range):
     """The edges of bins: of so many equal ones over the data or a range, or those given."""
     if isinstance(bins, (np.ndarray, list, tuple)):
         edges = np.asarray(bins)
-        if edges.ndim != 1 or (np.diff(edges) < 0).any():
-            raise NotSupported("edges that do not rise")
+        if edges.ndim != 1 or edges.size < 2 or (np.diff(edges) < 0).any():
+            raise NotSupported("edges of no bin, or that do not rise")
         return constant(edges)
-    if isinstance(bins, Node) and bins.ndim == 1 and bins.shape[0] is not None:
+    if isinstance(bins, Node) and bins.ndim == 1 and (bins.shape[0] or 0) > 1:
         later, before = ops.getitem(bins, slice(1, None)), ops.getitem(bins, slice(None, -1))
         return ops.check(bins, ops.ge(later, before), error="value",
                          message="`bins` must increase monotonically, when an array")  # fmt: skip

@@ -242,6 +242,9 @@ def test_a_fast_sigmoid_is_near_the_slow_one():
     found = called(nnet.ultra_fast_sigmoid, x)
     np.testing.assert_allclose(found, scipy.special.expit(x), atol=0.07)
     assert (np.diff(found) >= 0).all()
+    slopes = called(lambda x: T.grad(nnet.ultra_fast_sigmoid(x).sum(), x), x)
+    np.testing.assert_allclose(slopes[x == 0], 0.375)
+    np.testing.assert_allclose(slopes[1:-1], np.gradient(found, x)[1:-1], atol=0.06)
 
 
 def test_a_softmax_of_two_levels():

@@ -72,12 +72,13 @@ def ultra_fast_sigmoid(x):
     half = cast(x, dtype) * number(0.5)
     size = abs_(half)
     line = number(0.935409070603099) + number(0.0458812946797165) * (size - number(1.7))
+    tail = switch(size < number(3), line, number(0.99505475368673))
     value = switch(
         size < number(1.7),
-        number(1.5) * size / (number(1) + size),
-        switch(size < number(3), line, number(0.99505475368673)),
+        number(1.5) * half / (number(1) + size),
+        switch(half >= number(0), tail, -tail),
     )
-    return number(0.5) * (switch(half >= number(0), value, -value) + number(1))
+    return number(0.5) * (value + number(1))
 
 
 def h_softmax(
