@@ -229,16 +229,50 @@ from .jit.expression.run import evaluate as evaluate
 from .jit.expression.run import evaluate_grad as evaluate_grad
 from .jit.expression.run import re_evaluate as re_evaluate
 '''
-NAMES = """
-from .typing import DType, Function, Shape, TensorLike, Updates
+NAMES = '''
+from .typing import Arguments, DType, Function, JitFunction, Result, Shape, TensorLike, Updates
 
 __version__: str
 config: Any
 compat: ModuleType
 numpy: ModuleType
 sparse: ModuleType
-jit: Any
-"""
+jit: _Jit
+
+class _Jit:
+    """The module `ckernels.jit`, which can be called."""
+
+{overloads}{transforms}'''
+OVERLOADS_OF_JIT = '''@overload
+def {name}(
+    {own}f: Callable[Arguments, Result],
+    *,
+    static: str | int | Sequence[str | int] = (),
+    background: bool = False,
+    strict: bool = False,
+    check: Literal["nan"] | None = None,
+) -> JitFunction[Arguments, Result]:
+    """{said}"""
+@overload
+def {name}(
+    {own}f: None = None,
+    *,
+    static: str | int | Sequence[str | int] = (),
+    background: bool = False,
+    strict: bool = False,
+    check: Literal["nan"] | None = None,
+) -> Callable[[Callable[Arguments, Result]], JitFunction[Arguments, Result]]:
+    """{said}"""
+'''
+JIT = '''
+"""Types of jit and its transforms. Written by `python -m build_tools.stubs`."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, overload
+
+from ..typing import Arguments, JitFunction, Result
+
+'''
 ERRORS = '''
 """Types of the exceptions and warnings. Written by `python -m build_tools.stubs`."""
 

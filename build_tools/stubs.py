@@ -1,15 +1,16 @@
 """What editors and type checkers know of `import ckernels as K`: stubs, written from here.
 
 `python -m build_tools.stubs` reads the signatures of what is public and writes
-`ckernels/__init__.pyi`, `ckernels/errors.pyi`, `ckernels/api/tensor.pyi` and those of the dialects
-in `ckernels/compat`; the types are in `stub_types.py`, by the names of parameters and of
-functions. Stubs, since many functions are made
+`ckernels/__init__.pyi`, `ckernels/errors.pyi`, `ckernels/jit/__init__.pyi`,
+`ckernels/api/tensor.pyi` and those of the dialects in `ckernels/compat`; the types are in
+`stub_types.py`, by the names of parameters and of functions. Stubs, since many functions are made
 of ops by one line each, which no checker can follow.
 """
 
 import ast
 import importlib
 import inspect
+import re
 import textwrap
 from pathlib import Path
 
@@ -85,9 +86,34 @@ def classes():
             yield f"from .{module} import {name} as {name}\n"
 
 
+def overloads(name, own=""):
+    """The two forms of jit: of a function, and as a decorator with options."""
+    return types.OVERLOADS_OF_JIT.format(name=name, own=own, said=first_sentence(K.jit.jit))
+
+
+def transforms(decorator=""):
+    """What `ck.jit` has beside itself: functions with annotations of their own."""
+    for name in K.jit.__all__:
+        function = getattr(K.jit, name)
+        if name != "jit":
+            signature = re.sub(
+                r"\b(collections\.abc|typing)\.", "", f"{inspect.signature(function)}"
+            )
+            yield f"{decorator}def {name}{signature}:\n"
+            yield f'    """{first_sentence(function)}"""\n'
+
+
+def jit():
+    """The text of ckernels/jit/__init__.pyi."""
+    return types.JIT.lstrip("\n") + overloads("jit") + "".join(transforms())
+
+
 def package():
     """The text of ckernels/__init__.pyi."""
-    head = types.HEAD.lstrip("\n") + "".join(classes()) + types.NAMES
+    inside = {"overloads": overloads("__call__", "self, "),
+              "transforms": "".join(transforms("@staticmethod\n"))}  # fmt: skip
+    names = types.NAMES.format(**{k: textwrap.indent(v, "    ") for k, v in inside.items()})
+    head = types.HEAD.lstrip("\n") + "".join(classes()) + names
     return head + "\n" + "\n".join(functions())
 
 
@@ -166,6 +192,7 @@ def stubs():
     found = {
         PACKAGE / "__init__.pyi": package(),
         PACKAGE / "errors.pyi": exceptions(),
+        PACKAGE / "jit" / "__init__.pyi": jit(),
         PACKAGE / "api" / "tensor.pyi": tensors(),
         **{PACKAGE / "compat" / f"{name}.pyi": dialect(name) for name in DIALECTS},
         PACKAGE / "compat" / "theano.pyi": theano(),

@@ -21,14 +21,59 @@ from .api.randomstreams import RandomStreams as RandomStreams
 from .api.split import Split as Split
 from .api.scan_step import until as until
 
-from .typing import DType, Function, Shape, TensorLike, Updates
+from .typing import Arguments, DType, Function, JitFunction, Result, Shape, TensorLike, Updates
 
 __version__: str
 config: Any
 compat: ModuleType
 numpy: ModuleType
 sparse: ModuleType
-jit: Any
+jit: _Jit
+
+class _Jit:
+    """The module `ckernels.jit`, which can be called."""
+
+    @overload
+    def __call__(
+        self, f: Callable[Arguments, Result],
+        *,
+        static: str | int | Sequence[str | int] = (),
+        background: bool = False,
+        strict: bool = False,
+        check: Literal["nan"] | None = None,
+    ) -> JitFunction[Arguments, Result]:
+        """`f`, a function of plain NumPy code, compiled for what it is called with."""
+    @overload
+    def __call__(
+        self, f: None = None,
+        *,
+        static: str | int | Sequence[str | int] = (),
+        background: bool = False,
+        strict: bool = False,
+        check: Literal["nan"] | None = None,
+    ) -> Callable[[Callable[Arguments, Result]], JitFunction[Arguments, Result]]:
+        """`f`, a function of plain NumPy code, compiled for what it is called with."""
+    @staticmethod
+    def grad(function: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., Any]:
+        """A function that returns the gradient of `function`, which returns a float scalar."""
+    @staticmethod
+    def value_and_grad(function: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., Any]:
+        """A function that returns (value, gradient) of `function`, which returns a float scalar."""
+    @staticmethod
+    def jacobian(function: Callable, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+        """A function that returns d function / d argument, of shape result.shape + argument.shape."""
+    @staticmethod
+    def hessian(function: Callable, argnums: int = 0) -> Callable[..., Any]:
+        """A function that returns the second derivatives of a scalar `function` by one argument."""
+    @staticmethod
+    def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        """The value of a function and its derivative along a direction."""
+    @staticmethod
+    def vjp(function: Callable, *primals: Any) -> tuple[Any, Callable[[Any], tuple]]:
+        """The value of a function, and products with its derivatives."""
+    @staticmethod
+    def vmap(function: Callable, in_axes: int | None | tuple[int | None, ...] = 0, out_axes: int = 0) -> Callable[..., Any]:
+        """`function` for each element along an axis of its arguments, as one computation."""
 
 def Lop(f: Any, wrt: Any, eval_points: Any) -> Any:
     """`eval_points` times the Jacobian of `f`, which is not built."""

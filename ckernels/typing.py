@@ -3,15 +3,15 @@
 Nothing else of ckernels needs this file; type checkers read it with the stubs of the public names.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, overload
 
 from numpy.typing import ArrayLike, DTypeLike
 
 from .api.sparsetensor import SparseTensor
 from .api.tensor import Tensor, Variable
 
-__all__ = ["DType", "Function", "Shape", "TensorLike", "Updates"]
+__all__ = ["DType", "Function", "JitFunction", "Shape", "TensorLike", "Updates"]
 
 TensorLike: TypeAlias = Tensor | SparseTensor | ArrayLike | Sequence[Tensor]
 DType: TypeAlias = DTypeLike
@@ -74,3 +74,53 @@ class Function(Protocol):
 
     def steps(self) -> list[str]:
         """One line per instruction of the last plan, in order."""
+
+
+Arguments = ParamSpec("Arguments")
+Rest = ParamSpec("Rest")
+Result = TypeVar("Result", covariant=True)
+Self = TypeVar("Self")
+
+
+class JitFunction(Protocol[Arguments, Result]):
+    """What `ck.jit` gives: call it as the function that it is of.
+
+    >>> from ckernels.jit import jit
+    >>> from ckernels.typing import JitFunction
+    >>> def half(x: float) -> float:
+    ...     return x / 2
+    >>> fast: JitFunction[[float], float] = jit(half)
+    >>> fast(3.0)
+    1.5
+    """
+
+    __name__: str
+
+    def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result: ...
+
+    @overload
+    def __get__(
+        self, instance: None, owner: type | None = None
+    ) -> "JitFunction[Arguments, Result]": ...
+
+    @overload
+    def __get__(
+        self: "JitFunction[Concatenate[Self, Rest], Result]",
+        instance: Self,
+        owner: type | None = None,
+    ) -> Callable[Rest, Result]: ...
+
+    def address(self, signature: str, *args: Any, **kwargs: Any) -> Any:
+        """A C function pointer of this function for the shapes of an example."""
+
+    def explain(self, rewrites: bool = False) -> str:
+        """What each instruction of its traces computes, and why it does not do more."""
+
+    def report(self) -> dict[str, Any]:
+        """What has been traced and what runs in NumPy, and why."""
+
+    def source(self, kind: str = "python") -> str:
+        """The Python that was traced."""
+
+    def wait(self) -> None:
+        """Wait for traces that are made in threads, with `background=True`."""

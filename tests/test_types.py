@@ -10,13 +10,14 @@ import pytest
 
 import ckernels as K
 from build_tools import stubs
+from ckernels.jit.function import PUBLIC as OF_JITTED
 from ckernels.runtime.common import PUBLIC
-from ckernels.typing import Function
+from ckernels.typing import Function, JitFunction
 
 ROOT = Path(__file__).resolve().parents[1]
-PROGRAM, DIALECTS, LIBRARY = (
-    ROOT / "tests" / "typed" / f"{n}.py" for n in ("program", "dialects", "library")
-)
+PROGRAMS = [
+    ROOT / "tests" / "typed" / f"{n}.py" for n in ("program", "dialects", "library", "jitted")
+]
 EXAMPLES = [ROOT / "examples" / f"{n}.py" for n in
             ("first", "logistic_regression", "mlp_digits", "cnn_digits", "rbm_mnist")]  # fmt: skip
 
@@ -35,9 +36,10 @@ def test_every_public_name_has_a_type():
 def test_a_function_shows_editors_what_it_shows_users():
     named = {*Function.__annotations__, *(n for n in vars(Function) if n[0] != "_")}
     assert named == set(PUBLIC)
+    assert {n for n in vars(JitFunction) if n[0] != "_"} == set(OF_JITTED)
 
 
-@pytest.mark.parametrize("path", [PROGRAM, DIALECTS, LIBRARY], ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
 def test_the_program_runs(path):
     done = subprocess.run([sys.executable, path], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -68,6 +70,14 @@ def test_pyright_finds_a_mistake(tmp_path):
     assert '"stepps"' in said and "2 errors" in said, said
 
 
+def test_pyright_finds_a_mistake_under_jit(tmp_path):
+    bad = tmp_path / "bad.py"
+    bad.write_text("import ckernels as ck\n@ck.jit\ndef f(x: float) -> float: return x\n"
+                   "f('a')\nf.raport()\nck.jit.gard(f)\nf(1.0).upper()\n")  # fmt: skip
+    said = checked(["basedpyright", "--level", "error", "--pythonpath", sys.executable], [bad])
+    assert '"raport"' in said and '"gard"' in said and "4 errors" in said, said
+
+
 @pytest.mark.parametrize("name", ["keras1", "keras2"])
 def test_pyright_finds_a_mistake_in_a_dialect(name, tmp_path):
     bad = tmp_path / "bad.py"
@@ -78,6 +88,6 @@ def test_pyright_finds_a_mistake_in_a_dialect(name, tmp_path):
 
 def test_mypy_finds_no_error():
     flags = ["--ignore-missing-imports", "--follow-imports=silent", "--cache-dir=build/mypy"]
-    for path in (PROGRAM, DIALECTS, LIBRARY, *EXAMPLES):
+    for path in (*PROGRAMS, *EXAMPLES):
         said = checked(["mypy", *flags], [path])
         assert "Success" in said, said

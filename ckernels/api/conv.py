@@ -287,6 +287,13 @@ def conv2d(x, kernel, strides=(1, 1), padding="valid", data_format=None, dilatio
     Tensor
         (batch, rows, columns, filters), or with filters second.
 
+    Raises
+    ------
+    ShapeError
+        For other numbers of dimensions or channels, and where the image is smaller than the kernel.
+    ArgumentError
+        For a `padding` or `data_format` that does not exist.
+
     Examples
     --------
     >>> K.int_shape(K.conv2d(K.ones((2, 5, 6, 3)), K.ones((3, 3, 3, 8)), padding="same"))

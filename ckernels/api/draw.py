@@ -15,7 +15,7 @@ def draw(what, path=None):
     what : function, list of two functions, Tensor or list of Tensor
         A function is shown as kernels, after rewriting and as written (before its first call only
         as written), a tensor as written. Of two functions made with `profile=True` the profiles
-        stand side by side.
+        stand side by side. Of a function under `jit` its newest trace is shown.
     path : str or Path, optional
         A file to write instead: .html or .svg; .png and .pdf where cairosvg is installed.
 
@@ -48,6 +48,9 @@ def draw(what, path=None):
     """
     from ..runtime import drawing, picture  # start-up: few programs draw
 
+    if isinstance(what, (list, tuple)) and len(what) == 2:
+        what = [of_trace(one) for one in what]
+    what = of_trace(what)
     if isinstance(what, (list, tuple)) and len(what) == 2 and all(map(compiled, what)):
         subject = tuple(what)
     else:
@@ -68,6 +71,17 @@ def draw(what, path=None):
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
     return path
+
+
+def of_trace(what):
+    """Of a function under jit what its newest trace is compiled to; anything else as it is."""
+    if not hasattr(type(what), "newest"):
+        return what
+    found = what.newest()
+    if found is None:
+        raise ArgumentError(f"{what!r} has no trace that computes anything: call it first, and see "
+                            "its report()")  # fmt: skip
+    return found
 
 
 def compiled(what):
@@ -94,7 +108,7 @@ def explain(function):
     Parameters
     ----------
     function : ckernels.typing.Function
-        What K.function returned, after a call.
+        What K.function returned, or `ck.jit`, after a call.
 
     Returns
     -------
@@ -116,5 +130,5 @@ def explain(function):
     log_of_one_plus_exp: log(add) is now softplus(x)
     """
     if not hasattr(function, "explain"):
-        raise ArgumentError(f"explain takes what K.function returns, not {function!r}")
+        raise ArgumentError(f"explain takes what K.function or ck.jit returns, not {function!r}")
     return function.explain(rewrites=True)

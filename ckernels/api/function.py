@@ -448,14 +448,17 @@ class _Graph:
         used = self.placeholders()
         for node in used:
             if node not in self.inputs:
-                raise with_line(
-                    ArgumentError(
-                        f"the function needs the value of {_called(node)}, which is not among its "
-                        f"inputs ({', '.join(map(_called, self.inputs)) or 'none'}); add it to "
-                        "them, or replace it with givens"
-                    ),
-                    node,
+                what, inputs = _called(node), ", ".join(map(_called, self.inputs))
+                ways = (
+                    f"its inputs ({inputs}); add it to them, or replace it with givens"
+                    if inputs
+                    else f"its inputs (none): K.function([{what}], y) makes one that takes it, "
+                    f"y.eval({{{what}: array}}) computes y at once"
                 )
+                raise with_line(
+                    ArgumentError(f"the function needs the value of {what}, which is not among "
+                                  f"{ways}"), node,
+                )  # fmt: skip
         used = set(used)
         unused = [n for n in self.inputs if n not in used]
         if unused and on_unused not in ("ignore", "warn", "raise"):

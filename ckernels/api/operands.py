@@ -192,6 +192,11 @@ def shape_vector(shape):
         shape = (shape,)
     what = "a dimension of shape"
     dims = sequence(shape, "a shape")
+    if any(d is None for d in dims):
+        raise UsageError(
+            f"{what} must be an integer or a tensor, and shape {show(tuple(dims))} has None; "
+            "K.shape(x) is the shape that a tensor x has in a call"
+        )
     return ops.pack(*(node_of(d) if has_tensor(d) else integer(d, what) for d in dims))
 
 

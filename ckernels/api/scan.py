@@ -302,17 +302,20 @@ class _Traced:
 def call(step, rows, past, others):
     """The Result of one call of the step function; UsageError for wrong numbers of arguments."""
     args = [*rows, *past, *others]
+    fits(step, args, f"the step function cannot be called with {len(args)} arguments ({len(rows)} "
+                     f"rows of sequences, {len(past)} results of earlier steps, {len(others)} "
+                     "non_sequences)")  # fmt: skip
+    return Result(step(*args))
+
+
+def fits(function, args, refusal):
+    """UsageError with `refusal` where `function` takes other numbers of arguments."""
     try:
-        inspect.signature(step).bind(*args)
+        inspect.signature(function).bind(*args)
     except ValueError:  # a callable without a signature
         pass
     except TypeError as problem:
-        raise UsageError(
-            f"the step function cannot be called with {len(args)} arguments ({len(rows)} rows of "
-            f"sequences, {len(past)} results of earlier steps, {len(others)} non_sequences): "
-            f"{problem}"
-        ) from None
-    return Result(step(*args))
+        raise UsageError(f"{refusal}: {problem}") from None
 
 
 # --- variables that change from step to step --------------------------------------------------
@@ -368,6 +371,11 @@ def map_fn(fn, elems, name=None, dtype=None):
     Tensor
         (length of `elems`, ...) with the shape of what `fn` returns.
 
+    Raises
+    ------
+    UsageError
+        Where `fn` does not take an element of each.
+
     Examples
     --------
     >>> K.map_fn(lambda x: x * x, K.constant([1.0, 2.0, 3.0])).eval()
@@ -410,6 +418,11 @@ def foldl(fn, elems, initializer=None, name=None):
     Tensor
         The last accumulator.
 
+    Raises
+    ------
+    UsageError
+        Where `fn` does not take the accumulator and an element.
+
     Examples
     --------
     >>> K.foldl(lambda acc, x: acc + x, K.constant([1.0, 2.0, 3.0])).eval()
@@ -437,6 +450,11 @@ def foldr(fn, elems, initializer=None, name=None):
     Tensor
         The last accumulator.
 
+    Raises
+    ------
+    UsageError
+        Where `fn` does not take the accumulator and an element.
+
     Examples
     --------
     >>> K.foldr(lambda acc, x: acc - x, K.constant([1.0, 2.0, 10.0])).eval()
@@ -462,6 +480,8 @@ def _fold(what, fn, elems, initializer, name, backwards):
 
     def step(*args):
         *xs, acc = args
+        fits(fn, [acc, *xs], f"the function of {what} cannot be called with {len(args)} arguments "
+                             f"(the accumulator, {len(xs)} elements)")  # fmt: skip
         return fn(acc, *xs)
 
     made = make_scan(step, steps, inputs, [(state.init, [-1], None)], name=name)

@@ -441,8 +441,6 @@ def arange(start, stop=None, step=1, dtype="int32"):
     >>> K.arange(0, 1, 0.25, dtype="float32").eval()
     array([0.  , 0.25, 0.5 , 0.75], dtype=float32)
     """
-    if stop is None:
-        start, stop = 0, start
     bounds = [b.node if isinstance(b, Tensor) else b for b in (start, stop, step)]
     return Tensor(ops.arange(*bounds, dtype))
 

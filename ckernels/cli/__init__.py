@@ -247,7 +247,10 @@ def main_parser():
 
 def _of_programs(commands):
     """The commands that look at a function of a program."""
-    more = "The program is run; FUNCTION is a name of its top level."
+    more = (
+        "The program is run; FUNCTION is a name of its top level. "
+        "A function of plain NumPy goes under jit."
+    )
     explained = _add(
         commands,
         "explain",
@@ -262,7 +265,7 @@ def _of_programs(commands):
         "bench",
         "time a call of a function beside NumPy and what is installed",
         "programs:bench",
-        f"{more} A function of plain NumPy is timed under jit.",
+        more,
         json=True,
     )
     for child in (explained, drawn, timed):
@@ -276,12 +279,12 @@ def _of_programs(commands):
             help="the shape of an input, as in x=32,784",
         )
         child.add_argument("--batch", type=_size, default=32, help="where a size is open (32)")
+        child.add_argument(
+            "--arguments",
+            metavar="NAME",
+            help="of a NumPy function: a tuple at the program's top level",
+        )
     drawn.add_argument("file", nargs="?", help="the page, .html or .svg (FUNCTION.html)")
-    timed.add_argument(
-        "--arguments",
-        metavar="NAME",
-        help="of a NumPy function: a tuple at the program's top level",
-    )
 
 
 class Version(argparse.Action):

@@ -2,7 +2,8 @@
 
 The program is run as by `python program.py`, but its `__name__` is not "__main__", and what it
 prints goes to stderr. A K function that the program has not called is called once, with random
-inputs of its declared shapes. What is timed here is a first impression; `benchmarks/` is the
+inputs of its declared shapes; one of plain NumPy goes under jit, and is called with the arguments
+that `--arguments` names. What is timed here is a first impression; `benchmarks/` is the
 instrument.
 """
 
@@ -75,12 +76,21 @@ def listed(names):
     return f"the functions {', '.join(names)}" if names[1:] else (names or ["no function"])[0]
 
 
-def k_function(text):
-    """(K function, its name) of program.py:NAME; ArgumentError where it is something else."""
-    value, name, _ = loaded(text)
-    if not compiled(value):
-        raise ArgumentError(f"{name} is no function made by K.function, but {type(value).__name__}")
-    return value, name
+def looked_at(arguments):
+    """(function, its name) of program.py:NAME after a call: a K function, or one under jit."""
+    value, name, space = loaded(arguments.program)
+    if compiled(value):
+        return called(value, arguments), name
+    if not callable(value):
+        raise ArgumentError(f"{name} is no function, but {type(value).__name__}")
+    function = of_numpy(value)["ckernels"] if not hasattr(value, "report") else value
+    if arguments.arguments or not function.report()["traces"]:
+        given = arguments_of(name, arguments.arguments, space)
+        try:
+            function(*fresh(given))
+        except Exception as problem:
+            raise reworded(problem) from problem
+    return function, name
 
 
 def inputs_of(function, batch, shapes):
@@ -108,10 +118,11 @@ def called(function, arguments):
 
 def explain(arguments):
     """`ckernels explain`: what each instruction computes, and why it does not do more."""
-    function, name = k_function(arguments.program)
-    text = called(function, arguments).explain()
+    function, name = looked_at(arguments)
+    text = function.explain()
     if arguments.json:
-        as_json({"function": name, "steps": function.steps(), "explanation": text})
+        steps = [line for line in text.split("\n") if line[:1].isdigit()]
+        as_json({"function": name, "steps": steps, "explanation": text})
     else:
         print(text)
     return 0
@@ -121,9 +132,12 @@ def draw(arguments):
     """`ckernels draw`: a page with the graph, before and after rewriting, and the kernels."""
     import ckernels  # start-up
 
-    function, name = k_function(arguments.program)
+    function, name = looked_at(arguments)
     file = arguments.file or f"{name}.html"
-    ckernels.draw(called(function, arguments), file)
+    try:
+        ckernels.draw(function, file)
+    except OSError as problem:
+        raise ArgumentError(f"{file} cannot be written: {problem.strerror}") from problem
     if arguments.json:
         as_json({"function": name, "file": file})
     else:
@@ -174,9 +188,10 @@ def in_numpy(function):
 def arguments_of(name, wanted, space):
     """The tuple of arguments of a NumPy function, by its name at the program's top level."""
     if not wanted or wanted not in space:
+        missing = f"the program has no {wanted} at its top level. " if wanted else ""
         raise ArgumentError(
-            f"{name} is a NumPy function: say with --arguments NAME which tuple at the top level "
-            "of the program it is called with"
+            f"{missing}{name} is a NumPy function: say with --arguments NAME which tuple at the "
+            "top level of the program it is called with"
         )
     value = space[wanted]
     return value if isinstance(value, tuple) else (value,)

@@ -40,8 +40,9 @@ def jit(f=None, *, static=(), background=False, strict=False, check=None):
     Returns
     -------
     function
-        With the methods `report()`, what was traced and what runs in NumPy and why, `source()`,
-        the Python that was traced, `wait()`, and `address(...)`, a C function pointer.
+        With the methods `report()`, what was traced and what runs in NumPy and why, `explain()`,
+        what was compiled, `source()`, the Python that was traced, `wait()`, and `address(...)`, a
+        C function pointer.
 
     Raises
     ------

@@ -54,10 +54,11 @@ class TraceFailed(NotSupported):
     """An exception while tracing, of the program itself."""
 
     def __init__(self, problem):
-        super().__init__(
-            f"{type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''}"
-        )
-        self.cause = problem
+        text = str(problem).splitlines()[0] if str(problem) else ""
+        if isinstance(problem, TypeError) and PythonNumber.__name__ in text:
+            text = "a list of Python numbers is used as an array; give an array"
+        super().__init__(f"{type(problem).__name__}: {text}")
+        self.cause, self.line = problem, line_of(problem)
 
 
 class NotTraced(Exception):
@@ -151,6 +152,15 @@ class Branches:
         """How many traces of its paths are compiled."""
         return sum(isinstance(t, Traced) or isinstance(t, RefusedPath) and t.served()
                    for t in self.leaves.values())  # fmt: skip
+
+    def paths(self):
+        """(tree, truth values, Traced or why there is none) of all paths, those of some sizes
+        included."""
+        for answers, path in list(self.leaves.items()):
+            yield self, answers, path
+            if isinstance(path, RefusedPath):
+                for tree in list(path.found.values()):
+                    yield from tree.paths()
 
     def of_sizes(self, leaves):
         """It, or what is in its place for these sizes."""
@@ -261,6 +271,16 @@ def of_user(problem):
         place = place.tb_next
     name = place.tb_frame.f_globals.get("__name__", "") if place is not None else "ckernels"
     return not namespace.library(name)
+
+
+def line_of(problem):
+    """(file, line) of the program's own code where an exception came from, or None."""
+    found, place = None, problem.__traceback__
+    while place is not None:
+        if not namespace.library(place.tb_frame.f_globals.get("__name__", "")):
+            found = place.tb_frame.f_code.co_filename, place.tb_lineno
+        place = place.tb_next
+    return found
 
 
 def compile_nodes(tree, nodes):

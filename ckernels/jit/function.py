@@ -26,6 +26,7 @@ from ..base.errors import (
     ShapeError,
 )
 from ..base.native import runtime
+from ..graph.shapes import show
 from ..numpy.value import ArrayValue
 from .branches import (
     SIZES,
@@ -38,7 +39,7 @@ from .branches import (
     plain_function,
 )
 from .number import PythonNumber
-from .program import Reads, TracedNames
+from .program import Reads, TracedNames, plain
 from .syntax import transformed
 from .trace import LARGE, SMALL, Asked, Pinned
 from .trees import flatten
@@ -60,7 +61,13 @@ class PlainDispatch:
 
 
 Dispatch = PlainDispatch if runtime is None else runtime.Dispatch
-PUBLIC = ("address", "report", "source", "wait")  # what users have; the rest is the engine's
+PUBLIC = (
+    "address",
+    "explain",
+    "report",
+    "source",
+    "wait",
+)  # what users have; the rest is the engine's
 MOST_LEAVES = 32  # of calls that C dispatches
 
 
@@ -72,9 +79,10 @@ class Jitted(Dispatch):
         functools.update_wrapper(self, function)  # first: it may bring a dict of its own
         if not hasattr(self, "__name__"):  # partial(f, 1), an object that can be called
             self.__name__ = self.__qualname__ = type(function).__name__
-        self.function, self.strict = function, given.flag(strict, "strict")
+        self.function, self.strict = plain(function), given.flag(strict, "strict")
         self.check = given.word(check, (None, "nan"), "check")
-        self.static, self.background = _names(static), given.flag(background, "background")
+        self.static = _names(static, function)
+        self.background = given.flag(background, "background")
         self.plans, self.pinned, self.noted = {}, set(), set()
         self.program, self.lock, self.counts = None, locks.rlock(), {}
         self.signature, self.threads = None, {}
@@ -346,6 +354,12 @@ class Jitted(Dispatch):
         self.pinned.add(place)
         return new
 
+    def paths(self):
+        """What Branches.paths gives, of all keys."""
+        for tree in list(self.plans.values()):
+            if isinstance(tree, Branches):
+                yield from tree.paths()
+
     def served(self):
         """How many traces there are."""
         return sum(p.served() for p in self.plans.values() if isinstance(p, Branches))
@@ -384,15 +398,50 @@ class Jitted(Dispatch):
         >>> double.report()["traces"]
         1
         """
-        paths = [t for p in self.plans.values() if isinstance(p, Branches)
-                 for t in p.leaves.values()]  # fmt: skip
+        paths = [path for _, _, path in self.paths()]
         sized = {str(t.why).split("\n")[0]: None for t in paths if isinstance(t, RefusedPath)}
-        inner = [t for p in paths if isinstance(p, RefusedPath) for b in p.found.values()
-                 for t in b.leaves.values()]  # fmt: skip
-        refused = {t.refused(): None for t in paths + inner if isinstance(t, Traced)}
+        refused = {t.refused(): None for t in paths if isinstance(t, Traced)}
         return {"traces": self.served(), "numpy": dict(self.counts),
                 "pinned": sorted(map(str, self.pinned)), "sized": list(sized),
                 "kernels": list(filter(None, refused))}  # fmt: skip
+
+    def explain(self, rewrites=False):
+        """What each instruction of its traces computes, and why it does not do more.
+
+        Parameters
+        ----------
+        rewrites : bool, default False
+            Whether to begin each trace with the rewrites of its graph.
+
+        Returns
+        -------
+        str
+            For each trace the types of what it takes, and what `explain` of a K function says; at
+            the end the reasons why calls ran in NumPy.
+
+        Examples
+        --------
+        >>> from ckernels.jit import jit
+        >>> wave = jit(lambda x: np.sum(np.exp(x)))
+        >>> wave(np.zeros(100))
+        np.float64(100.0)
+        >>> wave.explain().splitlines()[:2]
+        ['a trace of float64 (?,):', '0: exp+sum']
+        """
+        found = []
+        for tree, answers, path in self.paths():
+            if isinstance(path, Traced):
+                types = ", ".join(f"{n.dtype} {show(n.shape)}" for n in tree.inputs)
+                ways = f" where tests are {', '.join(map(str, answers))}" if answers else ""
+                text = path.compiled.explain(rewrites) if path.nodes else "nothing is computed"
+                found.append(f"a trace of {types or 'no arrays'}{ways}:\n{text}")
+        found += [f"in NumPy, {n} call{'s' * (n > 1)}: {why}" for why, n in self.counts.items()]
+        return "\n\n".join(found) or "Nothing was traced yet: call the function first."
+
+    def newest(self):
+        """The compiled function of the newest trace, or None."""
+        made = [path.compiled for _, _, path in self.paths() if isinstance(path, Traced)]
+        return made[-1] if made else None
 
     def source(self, kind="python"):
         """The Python source of the function and of those it calls, as calls that a trace answers
@@ -525,10 +574,19 @@ class Static:
         return type(self.value) is type(other.value) and self.value == other.value
 
 
-def _names(static):
+def _names(static, function):
     static = [static] if isinstance(static, (str, int)) else given.sequence(static, "static")
     if not all(isinstance(s, (str, int)) for s in static):
         raise ArgumentError(f"static is names or positions of arguments, not {static!r}")
+    try:
+        names = list(inspect.signature(function).parameters) if static else ()
+    except ValueError:  # of C
+        return tuple(static)
+    for s in static:
+        if s not in names and s not in range(len(names)):
+            raise ArgumentError(f"static is {s!r}, which is no argument of "
+                                f"{getattr(function, '__name__', function)}: "
+                                f"these are {', '.join(names)}")  # fmt: skip
     return tuple(static)
 
 

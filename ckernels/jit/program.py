@@ -5,9 +5,11 @@ numbers, arrays or containers are inputs, read at each call; modules, functions 
 checked to be what they were. `build` makes f anew, over namespaces in which `np` is traced.
 """
 
+import contextlib
 import dis
 import functools
 import importlib
+import inspect
 import math
 import sys
 import types
@@ -21,6 +23,42 @@ from .flow import Flow
 from .syntax import transformed
 
 ASSIGNS = ("STORE_GLOBAL", "DELETE_GLOBAL")
+
+
+def plain(function):
+    """`function`, or one of Python's for a bound method, a partial function, or an object of the
+    user's that can be called: what these hold is read at each call, as names of a closure are."""
+    if isinstance(function, functools.partial):
+        inner, held, named = plain(function.func), function.args, function.keywords
+
+        def made(*args, **kwargs):
+            return inner(*held, *args, **{**named, **kwargs})
+
+    else:
+        inner, me = _method(function)
+        if inner is None:
+            return function
+
+        def made(*args, **kwargs):
+            return inner(me, *args, **kwargs)
+
+    made.__name__ = getattr(function, "__name__", type(function).__name__)
+    made.__qualname__ = getattr(function, "__qualname__", made.__name__)
+    with contextlib.suppress(ValueError):  # of C
+        made.__signature__ = inspect.signature(function)
+    return made
+
+
+def _method(function):
+    """(method of a class, its `self`) of what is called through one; else (None, None)."""
+    if isinstance(function, types.MethodType):
+        method, me = function.__func__, function.__self__
+    elif isinstance(function, (type, types.FunctionType)) or hasattr(function, "traced_function"):
+        return None, None
+    else:
+        method, me = inspect.getattr_static(type(function), "__call__", None), function
+    ours = hasattr(method, "traced_function") or isinstance(method, types.FunctionType)
+    return (method, me) if ours and not namespace.library(method.__module__) else (None, None)
 
 
 class Reads:

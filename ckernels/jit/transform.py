@@ -111,10 +111,14 @@ def node_of(trace, x):
 class Rerun:
     """A function run over fresh placeholders for the leaves of some of its arguments."""
 
-    def __init__(self, trace, function, args, kwargs, places, drop=None):
+    def __init__(self, trace, function, args, kwargs, places, drop=None, slopes=None):
         self.trace, self.old = trace, []
         self.described = flatten(tuple(args[p] for p in places), is_any, self.old)
         self.actual = [node_of(trace, x) for x in self.old]
+        for n in self.actual if slopes else ():
+            if np.dtype(n.dtype).kind not in "fc":
+                raise DTypeError(f"{slopes}: the derivative by an argument of {n.dtype} is asked "
+                                 "for; give a float, or other argnums")  # fmt: skip
         self.new = [placeholder(n.dtype, n.shape if drop is None else drop(i, n))
                     for i, n in enumerate(self.actual)]  # fmt: skip
         values = [self.wrapped(x, n) for x, n in zip(self.old, self.new)]
@@ -154,6 +158,9 @@ class Rerun:
         if node.ndim:
             raise ShapeError(f"{name}: the function has to return a scalar, not an array of shape "
                              f"{node.shape}; sum it, or take jacobian")  # fmt: skip
+        if np.dtype(node.dtype).kind == "c":
+            raise DTypeError(f"{name}: the function returns {node.dtype}, of which no gradient is "
+                             "meant; take its real part, or np.abs of it")  # fmt: skip
         return even([node])[0]
 
     def actualise(self, nodes):
@@ -170,12 +177,6 @@ class Rerun:
         nodes = [node_of(self.trace, x) for x in leaves]
         return put_together(described, iter(self.actualise(nodes)))
 
-    def floats(self, name):
-        for n in self.new:
-            if np.dtype(n.dtype).kind not in "fc":
-                raise DTypeError(f"{name}: the derivative by an argument of {n.dtype} is asked "
-                                 "for; give a float, or other argnums")  # fmt: skip
-
     def tree(self, nodes, argnums):
         """Derivatives in the nesting of the arguments they are by."""
         found = put_together(self.described, iter(self.actualise(nodes)))
@@ -183,7 +184,6 @@ class Rerun:
 
     def slopes(self, argnums, has_aux):
         """The gradient of the one scalar that the function returns, alone or in front of more."""
-        self.floats("grad")
         cost = self.cost("grad", self.found[0] if given.flag(has_aux, "has_aux") else self.found)
         return self.tree(reverse.grad(cost, self.new, disconnected="zero"), argnums)
 
@@ -227,7 +227,8 @@ def value_and_grad(
     """
 
     def apply(trace, f, args, kwargs):
-        inside = Rerun(trace, f, args, kwargs, numbered(argnums, len(args), "value_and_grad"))
+        inside = Rerun(trace, f, args, kwargs, numbered(argnums, len(args), "value_and_grad"),
+                       slopes="grad")  # fmt: skip
         return inside.results(inside.found), inside.slopes(argnums, has_aux)
 
     return Transformed(function, apply, "value_and_grad")
@@ -267,7 +268,8 @@ def grad(
     has_aux = given.flag(has_aux, "has_aux")
 
     def apply(trace, f, args, kwargs):
-        inside = Rerun(trace, f, args, kwargs, numbered(argnums, len(args), "grad"))
+        inside = Rerun(trace, f, args, kwargs, numbered(argnums, len(args), "grad"),
+                       slopes="grad")  # fmt: skip
         slopes = inside.slopes(argnums, has_aux)
         return (slopes, inside.results(inside.found[1])) if has_aux else slopes
 
@@ -303,8 +305,8 @@ def jacobian(function: Callable, argnums: int | Sequence[int] = 0) -> Callable[.
     """
 
     def apply(trace, f, args, kwargs):
-        inside = Rerun(trace, f, args, kwargs, numbered(argnums, len(args), "jacobian"))
-        inside.floats("jacobian")
+        inside = Rerun(trace, f, args, kwargs, numbered(argnums, len(args), "jacobian"),
+                       slopes="jacobian")  # fmt: skip
 
         def rows(x):
             return inside.tree(
@@ -384,11 +386,17 @@ def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> 
 def _pushed(function):
     def apply(trace, f, args, kwargs):
         primals, tangents = args
-        inside = Rerun(trace, f, primals, {}, tuple(range(len(primals))))
-        inside.floats("jvp")
+        inside = Rerun(trace, f, primals, {}, tuple(range(len(primals))), slopes="jvp")
         given = []
         flatten(tangents, is_any, given)
         along = [node_of(trace, x) for x in given]
+        if len(along) != len(inside.new):
+            raise ArgumentError(f"jvp: {len(along)} tangents for {len(inside.new)} primals")
+        for i, (n, to) in enumerate(zip(inside.new, along)):
+            if n.ndim != to.ndim or any(
+                None not in pair and pair[0] != pair[1] for pair in zip(n.shape, to.shape)
+            ):
+                raise ShapeError(f"jvp: tangent {i} has shape {to.shape}, its primal {n.shape}")
         leaves = []
         described = flatten(inside.found, is_any, leaves)
         nodes = even([node_of(trace, x) for x in leaves])
@@ -430,8 +438,7 @@ def vjp(function: Callable, *primals: Any) -> tuple[Any, Callable[[Any], tuple]]
 
     def apply(trace, f, args, kwargs):
         *points, cotangent = args
-        inside = Rerun(trace, f, points, {}, tuple(range(len(points))))
-        inside.floats("vjp")
+        inside = Rerun(trace, f, points, {}, tuple(range(len(points))), slopes="vjp")
         leaves, given = [], []
         flatten(inside.found, is_any, leaves)
         flatten(cotangent, is_any, given)

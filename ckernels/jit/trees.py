@@ -29,7 +29,7 @@ def flatten(tree, is_leaf, leaves, depth=0):
     if depth > DEEPEST:
         raise NotSupported("an argument that holds itself, or is nested too deep")
     kind = type(tree)
-    if isinstance(tree, STATIC):
+    if isinstance(tree, STATIC) or hasattr(kind, "traced_function"):
         return ("static", kind, _hashable(tree))
     if kind in (tuple, list) or (isinstance(tree, tuple) and hasattr(kind, "_fields")):
         return (kind, tuple([flatten(t, is_leaf, leaves, depth + 1) for t in tree]))

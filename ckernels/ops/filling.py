@@ -11,7 +11,7 @@ import numbers
 import numpy as np
 
 from ..base import dtypes, given
-from ..base.errors import ArgumentError, DTypeError, OutOfMemory, ShapeError
+from ..base.errors import ArgumentError, DTypeError, OutOfMemory, ShapeError, UsageError
 from ..graph.node import Node, constant, make
 from ..graph.op import Op
 from ..graph.shapes import axis_of, distinct, show
@@ -114,6 +114,8 @@ def arange(start, stop=None, step=1, dtype=None):
     """A vector start, start + step, .. below stop (numbers, scalar nodes); one argument: stop."""
     if stop is None:
         start, stop = 0, start
+    if start is None or stop is None or step is None:
+        raise UsageError(f"the bounds of arange are numbers, got {start}, {stop}, step {step}")
     bounds = [
         b.node if isinstance(getattr(b, "node", None), Node) else b for b in (start, stop, step)
     ]

@@ -4,6 +4,7 @@
 
 const LEVELS = ["functions", "lines", "pieces", "all"]; /* from above to below */
 const FEW = 120; /* boxes that are read without folding */
+const WIDEST = 6000; /* a graph beyond it is a ribbon of boxes side by side, and is folded further */
 const MANY = 8000; /* rows crossed: dagre's best order takes a second for them, and minutes for more */
 
 /* What folds together: "model.py (in block)" of "model.py:12 (in block)", or the whole line. */
@@ -106,6 +107,11 @@ function firstLevel(view) {
   return low || "functions";
 }
 
+/* The level itself, or the one above it where its graph is a ribbon. */
+function higher(level, width) {
+  return width > WIDEST ? LEVELS[Math.max(0, LEVELS.indexOf(level) - 1)] : level;
+}
+
 /* The numbers of the boxes whose name, type, lines or operations inside hold all words. */
 function hits(view, text) {
   const words = text.toLowerCase().split(/\s+/).filter(w => w);
@@ -140,8 +146,10 @@ function arrange(graph) {
   graph.boxes.forEach((b, i) => g.setNode(String(i), { width: b.w, height: b.h }));
   graph.arrows.forEach(([a, b]) => g.setEdge(String(a), String(b)));
   dagre.layout(g);
-  graph.boxes.forEach((b, i) => { const n = g.node(String(i)); b.x = n.x; b.y = n.y; });
   graph.bends = graph.arrows.map(([a, b]) => g.edge(String(a), String(b)).points);
+  const left = graph.bends.flat().reduce((m, p) => Math.min(m, p.x), 0); /* arrows beside all boxes */
+  for (const p of graph.bends.flat()) p.x -= left;
+  graph.boxes.forEach((b, i) => { const n = g.node(String(i)); b.x = n.x - left; b.y = n.y; });
 }
 
-if (typeof module !== "undefined") module.exports = { groupsOf, visible, firstLevel, hits, keyOf, crossed };
+if (typeof module !== "undefined") module.exports = { groupsOf, visible, firstLevel, higher, hits, keyOf, crossed };

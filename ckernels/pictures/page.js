@@ -80,6 +80,10 @@ function show(which) {
   open = new Set();
   by("levels").style.display = view.boxes.length > 12 ? "" : "none";
   draw();
+  for (let above = higher(level, extent().w); above !== level; above = higher(level, extent().w)) {
+    level = above;
+    draw();
+  }
   begin();
 }
 
@@ -102,7 +106,8 @@ function toggle(i) {
 /* ---- moving ---- */
 
 function extent() {
-  return { w: graph.boxes.reduce((m, b) => Math.max(m, b.x + b.w / 2), 1),
+  const bends = (graph.bends || []).flat().reduce((m, p) => Math.max(m, p.x), 1);
+  return { w: graph.boxes.reduce((m, b) => Math.max(m, b.x + b.w / 2), bends),
            h: graph.boxes.reduce((m, b) => Math.max(m, b.y + b.h / 2), 1) };
 }
 

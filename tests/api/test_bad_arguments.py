@@ -207,6 +207,11 @@ NAMED = [
     ),
     (lambda: K.sparse.CSR(V, [1], [1], "same"), CKernelsError, "a size of a sparse matrix must be"),
     (lambda: M.eval(inputs=3), UsageError, "inputs of eval, {placeholder: value}, must be a dict"),
+    (lambda: K.arange(None), UsageError, "the bounds of arange are numbers"),
+    (lambda: K.random_normal((None, 3)), UsageError, r"shape \(\?, 3\) has None; K.shape"),
+    (lambda: K.foldl(lambda a: a, V), UsageError, "foldl cannot be called with 2 arguments"),
+    (lambda: K.foldr(lambda a, b, c: a, V), UsageError, "foldr cannot be called with 2 arguments"),
+    (lambda: K.variable(V), ArgumentError, r"K.function\(\[v\], y\)"),
 ]
 
 

@@ -366,6 +366,14 @@ def test_small_views_are_read_unfolded():
     assert fold("fold.firstLevel(view)", view) == "lines"
 
 
+@needs_node
+def test_ribbons_are_folded_further():
+    assert [fold(f'fold.higher("{level}", view)', 9000)
+            for level in ("all", "pieces", "lines", "functions")
+            ] == ["pieces", "lines", "functions", "functions"]  # fmt: skip
+    assert fold('fold.higher("pieces", view)', 3000) == "pieces"
+
+
 def test_a_page_in_a_notebook_shows_itself(trained):
     page = K.draw(trained)
     assert page._repr_html_().startswith("<iframe srcdoc=") and isinstance(page, str)

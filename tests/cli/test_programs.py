@@ -48,8 +48,17 @@ def test_explain_says_what_steps_do(program, capsys):
     assert found["function"] == "train" and found["steps"]
 
 
+def test_explain_and_draw_take_functions_of_numpy(program, capsys, tmp_path):
+    assert main(["explain", f"{program}:energy", "--arguments", "given", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["steps"] == ["0: mul+square+neg+exp+sum"] and "a trace of" in found["explanation"]
+    page = tmp_path / "energy.html"
+    assert main(["draw", f"{program}:energy", str(page), "--arguments", "given"]) == 0
+    assert "energy" in page.read_text()
+
+
 def test_a_function_is_called_with_the_shapes_that_were_asked_for(program):
-    train, _ = programs.k_function(f"{program}:train")
+    train, *_ = programs.loaded(f"{program}:train")
     x, t = programs.inputs_of(train, 7, {"x": (2, 3)})
     assert x.shape == (2, 3) and x.dtype == np.float32
     assert t.shape == (7,) and t.dtype == np.int64 and set(t) <= {0, 1}
@@ -143,7 +152,11 @@ def test_bench_changes_no_arguments(program, monkeypatch):
         (["explain", "{}"], "it has the functions train, called"),
         (["explain", "{}:a b"], "say program.py:function"),
         (["explain", "train"], "say program.py:function"),
-        (["explain", "{}:energy"], "no function made by K.function, but function"),
+        (["explain", "{}:energy"], "energy is a NumPy function: say with --arguments"),
+        (["explain", "{}:energy", "--arguments", "gven"], "the program has no gven at its top"),
+        (["explain", "{}:broken", "--arguments", "given"], "RuntimeError: no such thing"),
+        (["explain", "{}:number"], "number is no function, but int"),
+        (["draw", "{}:called", "{}/no/a.html"], "a.html cannot be written: "),
         (["explain", "missing.py:f"], "there is no file missing.py"),
         (["bench", "{}:number"], "no function, but int"),
         (["bench", "{}:energy"], "say with --arguments"),

@@ -11,7 +11,7 @@ import pytest
 
 import ckernels as ck
 from ckernels.base.config import FLAGS, config
-from ckernels.errors import CKernelsError
+from ckernels.errors import CKernelsError, CKernelsWarning
 from ckernels.jit import grad, hessian, jacobian, jit, jvp, value_and_grad, vjp, vmap
 
 # Python's own words for a call that does not fit a signature.
@@ -171,6 +171,13 @@ def test_a_finding_is_found():
         (lambda: vmap(total)(2.0), r"in_axes is 0 for argument 0, of shape \(\)"),
         (lambda: vmap(total, in_axes=2)(np.ones(3)), r"in_axes is 2 for argument 0, of shape"),
         (lambda: grad(sides)([3.0]), "a list of Python numbers is used as an array"),
+        (lambda: grad(lambda x: x**2)(3), "the derivative by an argument of int64"),
+        (lambda: grad(lambda x: x["a"] * 2.0)({"a": 3}), "the derivative by an argument of int64"),
+        (lambda: grad(lambda z: z**2)(1j), "returns complex128, of which no gradient is meant"),
+        (lambda: jvp(total, (np.ones(2),), (np.ones(3),)), r"tangent 0 has shape \(3,\), its"),
+        (lambda: jvp(total, (np.ones(2),), ()), "0 tangents for 1 primals"),
+        (lambda: jit(sides, static="zz"), "static is 'zz', which is no argument of sides"),
+        (lambda: jit(sides, static=9), "static is 9, which is no argument of sides"),
         (lambda: config[3], "the name of a flag is a string, not 3"),
         (lambda: config.change("mode").__enter__(), "change takes a dict of flags, or keywords"),
         (lambda: config.change(pool="9" * 400).__enter__(), "a size such as 512M or 2G"),
@@ -180,3 +187,13 @@ def test_sentences(call, sentence):
     with pytest.raises(CKernelsError, match=sentence) as caught:
         call()
     assert caught.value.line[0] == __file__
+
+
+def test_a_note_names_the_line_of_the_program():
+    @jit
+    def f(numbers):
+        return np.tanh(numbers)
+
+    line = f.__wrapped__.__code__.co_firstlineno + 2
+    with pytest.warns(CKernelsWarning, match=rf"list of Python numbers .*{__file__}:{line}\)"):
+        np.testing.assert_array_equal(f([1.0, 2.0]), np.tanh([1.0, 2.0]))

@@ -14,7 +14,7 @@ import pytest
 
 import ckernels as ck
 from ckernels.base.config import config
-from ckernels.base.errors import CKernelsWarning, CompileError, NotSupported
+from ckernels.base.errors import ArgumentError, CKernelsWarning, CompileError, NotSupported
 from ckernels.jit.namespace import FILLING, PLACES, RANGES, Namespace
 from ckernels.plan import pipeline
 
@@ -846,3 +846,97 @@ def test_results_of_no_axes_have_the_type_of_numpys(x):
 def test_whether_arrays_are_equal_is_a_bool_of_pythons(x):
     """Sums of bools of NumPy's are bools, of Python's numbers."""
     check(truths, x)
+
+
+class Cost:
+    """A model of a user's, whose methods, and itself, go under jit and grad."""
+
+    def __init__(self, scale):
+        self.scale = scale
+
+    def cost(self, w, power=2):
+        total = 0.0
+        for i in range(len(w)):
+            total += w[i] ** power
+        return total * self.scale
+
+    @ck.jit
+    def compiled(self, w, power=2):
+        return np.sum(w**power) * self.scale
+
+    def __call__(self, w, power=2):
+        return np.sum(w**power) * self.scale
+
+
+class Compiled(Cost):
+    __call__ = ck.jit(Cost.__call__)
+
+
+BOUND = [
+    lambda m: m.cost,
+    lambda m: m.compiled,
+    lambda m: m,
+    lambda m: Compiled(m.scale),
+    lambda m: functools.partial(Cost.cost, m),
+    lambda m: functools.partial(m.cost, power=2),
+    lambda m: functools.partial(m.compiled),
+    lambda m: functools.partial(functools.partial(Cost.cost), m),
+]
+
+
+@pytest.mark.parametrize("bound", BOUND, ids=range(len(BOUND)))
+def test_methods_partial_functions_and_objects_are_compiled(bound):
+    model, w = Cost(0.5), np.linspace(0.1, 1.0, 40)
+    f = ck.jit(bound(model))
+    same(f(w), np.float64(np.sum(w**2) * 0.5))
+    same(f(w, power=3), np.float64(np.sum(w**3) * 0.5))
+    assert not f.report()["numpy"] and "plain" not in repr(f)
+    np.testing.assert_allclose(ck.jit.grad(bound(model))(w), w, rtol=1e-12)
+
+
+def test_what_a_bound_method_reads_is_read_at_each_call():
+    model = Cost(0.5)
+    f, slope = ck.jit(model.cost), ck.jit.grad(model.cost)
+    f(V), slope(V)
+    model.scale = 3.0
+    np.testing.assert_allclose(f(V), 3 * np.sum(V**2), rtol=1e-12)
+    np.testing.assert_allclose(slope(V), 6 * V, rtol=1e-12)
+    fixed = ck.jit(functools.partial(model.cost), static="power")
+    np.testing.assert_allclose(fixed(V, 3), 3 * np.sum(V**3), rtol=1e-12)
+    with pytest.raises(ArgumentError, match="no argument of cost: these are w, power"):
+        ck.jit(model.cost, static="self")
+
+
+def test_explain_says_what_traces_compute():
+    @ck.jit
+    def f(x, power):
+        y = np.tanh(x) ** power
+        return np.sum(np.sort(y) if y.sum() > 0 else y)
+
+    assert "Nothing was traced yet" in f.explain()
+    f(np.ones(40), 2.0), f(np.ones(40), 2)
+    text = f.explain()
+    assert text.count("a trace of float64 (?,)") == 2 and "where tests are True" in text
+    assert f"{__file__}:{f.__wrapped__.__code__.co_firstlineno + 2}" in text and ": sort" in text
+    assert ck.explain(f).count("a trace of") == 2
+    assert ck.draw(f).startswith("<!DOCTYPE html>")
+    g = ck.jit(lambda x: np.trim_zeros(x))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        g(np.array([0, 3, 0]))
+    assert g.explain().startswith("in NumPy, 1 call: np.trim_zeros")
+    with pytest.raises(ArgumentError, match="has no trace that computes anything"):
+        ck.draw(g)
+
+
+def test_objects_may_hold_what_is_compiled():
+    model = Cost(0.5)
+    model.inner, model.slope = ck.jit(lambda w: np.tanh(w) * 2), ck.jit.grad(model.cost)
+    f = ck.jit(lambda m, w: m.inner(w) * m.scale)
+    same(f(model, V), np.tanh(V))
+    same(f(model, V), np.tanh(V))
+    assert not f.report()["numpy"]
+    np.testing.assert_allclose(model.slope(V), V, rtol=1e-12)
+    model.inner = ck.jit(lambda w: w * 3)
+    same(f(model, V), V * 1.5)
+    assert f.report()["traces"] == 2

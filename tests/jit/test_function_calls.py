@@ -27,7 +27,14 @@ def test_what_a_jitted_function_shows():
 
     double.unit = "m"
     f = ck.jit(double)
-    assert [n for n in dir(f) if n[0] != "_"] == ["address", "report", "source", "unit", "wait"]
+    assert [n for n in dir(f) if n[0] != "_"] == [
+        "address",
+        "explain",
+        "report",
+        "source",
+        "unit",
+        "wait",
+    ]
     assert f.unit == "m" and not hasattr(f, "_unit")
     with pytest.raises(AttributeError, match="`report`"):
         f.reprot()
