@@ -54,6 +54,12 @@ CASES = {
     ),
     "eigvalsh": (L.eigvalsh, [positive()]),
     "eigvalsh upper": (lambda a: L.eigvalsh(a, lower=False), [square()]),
+    "eigvalsh of two": (lambda a, b: L.eigvalsh(a, b), [square(), positive()], "values"),
+    "eigvalsh of two, upper": (
+        lambda a, b: L.eigvalsh(a, b, lower=False),
+        [square(), positive()],
+        "values",
+    ),
     "lu": (L.lu, [square()]),
     "lu indices": (lambda a: L.lu(a, p_indices=True), [square()]),
     "lu permuted": (lambda a: L.lu(a, permute_l=True), [square()]),
@@ -179,3 +185,38 @@ def test_integers_are_floats():
     i = pt.lmatrix("i")
     value = RNG.integers(-9, 9, (4, 4))
     checked([i], [L.inv(i), L.det(i), *L.lu(i), L.svd(i, compute_uv=False)], [value], 1e-10)
+
+
+@pytest.mark.parametrize("batch", [0, 1])
+@pytest.mark.parametrize("lower", [True, False])
+def test_eigenvectors_of_one_matrix_by_another(lower, batch):
+    """a @ v = w * b @ v, with v.T @ b @ v = 1; of each matrix one triangle is read."""
+    values = [square(), positive()]
+    given = [np.stack([v, v + np.eye(5)]) if batch else v for v in values]
+    places = [place(v, batch, "float64") for v in values]
+    kept = np.tri(5, dtype=bool) if lower else np.tri(5, dtype=bool).T
+    f = pytensor.function(places, L.eigh(*places, lower=lower), mode="CKERNELS")
+    w, v = f(*[np.where(kept, x, np.nan) for x in given])
+    a, b = [np.where(kept, x, np.swapaxes(x, -1, -2)) for x in given]
+    np.testing.assert_allclose(a @ v, w[..., None, :] * (b @ v), atol=1e-10)
+    unit = np.broadcast_to(np.eye(5), v.shape)
+    np.testing.assert_allclose(np.swapaxes(v, -1, -2) @ b @ v, unit, atol=1e-12)
+    assert (np.diff(w) >= 0).all() and bridge.report(f) == []
+    with pytest.raises(np.linalg.LinAlgError):
+        f(a, -b)
+
+
+def test_gradients_of_eigenvalues_of_one_matrix_by_another():
+    a, b = pt.dmatrix("a"), pt.dmatrix("b")
+    values = [positive(), positive() + np.diag(np.arange(5.0))]
+    w, v = L.eigh(a, b)
+    cost = (pt.sin(w) * w).sum() + (v**2).sum()
+    checked([a, b], [cost, *pytensor.grad(cost, [a, b])], values, 1e-8)
+
+
+@pytest.mark.parametrize("axes", [None, (0, 2)])
+def test_tensors_of_equations(axes):
+    a, b = pt.dtensor4("a"), pt.dmatrix("b")
+    shape = (2, 3, 6, 1) if axes is None else (6, 2, 1, 3)
+    given = RNG.normal(size=shape) + 0.0
+    checked([a, b], [L.tensorsolve(a, b, axes)], [given, RNG.normal(size=(2, 3))], 1e-10)

@@ -1,7 +1,7 @@
 """Linear algebra, alone or under Blockwise: the ops here take axes before the last two as a batch.
 
 What ckernels has as an op of its own is translated; what LAPACK alone decides (the order of a Schur
-form, QZ), generalised eigenvalues and complex matrices run through PyTensor's perform. Where there
+form, QZ) and complex matrices run through PyTensor's perform. Where there
 is no factor or no solution PyTensor gives NaN, and so do these.
 """
 
@@ -10,7 +10,7 @@ import numpy as np
 from .... import ops
 from ....autodiff.batch import NoBatchRule, batched
 from ....autodiff.spectra import from_eigenvalues
-from ....graph.node import make
+from ....graph.node import Node, make
 from ....ops.decompose import eye_like
 from ..checks import agreed
 from ..registry import TRANSLATIONS, Untranslated, find, is_a, translates
@@ -157,6 +157,11 @@ def tensorinv(context, op, node, inputs):
     return ops.tensorinv(_real(node, inputs[0]), op.ind)
 
 
+@translates("TensorSolve")
+def tensorsolve(context, op, node, inputs):
+    return ops.tensorsolve(*[_real(node, x) for x in inputs], op.axes)
+
+
 @translates("Cholesky")
 def cholesky(context, op, node, inputs):
     if getattr(op, "on_error", "nan") == "raise":  # PyTensor 3.0 raises, unless told not to
@@ -219,18 +224,32 @@ def lu(context, op, node, inputs):
 
 @translates("Eigh")
 def eigh(context, op, node, inputs):
-    if len(inputs) > 1:
-        raise Untranslated("eigenvalues of one matrix by another")
-    x = _real(node, inputs[0])
-    return list(ops.eigh(x if _is_lower(op) else _turned(x)))
+    x, back = _symmetric(node, inputs, _is_lower(op))
+    values, vectors = ops.eigh(x)
+    return [values, vectors if back is None else _below(back, vectors, trans=True)]
 
 
 @translates("Eigvalsh")
 def eigvalsh(context, op, node, inputs):
-    if len(inputs) > 1:
-        raise Untranslated("eigenvalues of one matrix by another")
-    x = _real(node, inputs[0])
-    return ops.eigvalsh(x if op.lower else _turned(x))
+    return ops.eigvalsh(_symmetric(node, inputs, op.lower)[0])
+
+
+def _symmetric(node, inputs, lower):
+    """(a matrix of which the lower triangle is read, None). Of a @ v = w * b @ v: (the matrix with
+    the same eigenvalues, the factor of b that makes its eigenvectors those of the two)."""
+    a, *others = [_real(node, x) for x in inputs if isinstance(x, Node)]
+    if not others:
+        return (a if lower else _turned(a)), None
+    (b,) = others
+    factor = make("cholesky", (b if lower else _turned(b),))
+    half = _below(factor, ops.mirrored(a, lower))
+    return _below(factor, _turned(half)), factor
+
+
+def _below(factor, b, trans=False):
+    """The solution of a system of the lower triangle `factor`, or of its transpose."""
+    attrs = {"lower": True, "trans": trans, "unit": False, "vector": False}
+    return make("solve_triangular", (factor, b), attrs)
 
 
 def _is_lower(op):
