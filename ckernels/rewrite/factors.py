@@ -13,7 +13,7 @@ from ..graph.op import having
 from ..graph.sizes import Longest, surely
 from ..ops.composite import extent
 from .engine import Family, behind_views, fit, number, opened, scalar, seen_by
-from .places import FUNCTIONS, reduced_axes
+from .places import FUNCTIONS, maximum_axes, reduced_axes
 from .views import RESHAPING, reshaped, undone, viewed, without_lead
 
 family = Family("factors")
@@ -193,7 +193,7 @@ def without_maximum(t, axes):
     if (
         t.op.name == "sub"
         and surely(t.inputs[0].shape, t.shape)
-        and reduced_axes(t.inputs[1], "max", t.inputs[0]) == axes
+        and maximum_axes(t.inputs[1], t.inputs[0]) == axes
     ):
         return t.inputs[0]
     return t

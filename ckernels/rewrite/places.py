@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..graph.op import having
 from ..graph.sizes import SizeRange, surely
-from .engine import behind_views
+from .engine import behind_views, number, seen_by
 
 GATHERS = having("gathers")
 FUNCTIONS = {"exp", "sigmoid"}  # f(view(x)) and view(f(x)) are taken for one
@@ -52,6 +52,21 @@ def reduced_axes(node, op, x):
     axes = tuple(k for k, (a, b) in enumerate(pairs) if a is None and b is not None)
     axes = axes or tuple(k for k, line in enumerate(whole.lines) if line is None)[:1]
     return axes if axes and same(found, reduced(whole, axes, keep=True)) else None
+
+
+def maximum_axes(node, x):
+    """The axes over which `node`, aligned with `x`, is max(x), or that without infinities."""
+    core, chain = behind_views(node)
+    return reduced_axes(seen_by(chain, with_infinities(core)), "max", x)
+
+
+def with_infinities(node):
+    """m of where(isinf(m), 0, m), which log(sum(exp(x - m))) + m is often written with."""
+    if node.op.name == "where":
+        test, zero, top = node.inputs
+        if test.op.name == "isinf" and test.inputs[0] is top and number(zero) == 0:
+            return top
+    return node
 
 
 def places(node, function=None, op=None):

@@ -14,7 +14,7 @@ from ..ops import sum as sum_
 from .canonicalise import is_no_bool, is_single_or_double
 from .engine import Family, Formula, Var, a_number, number
 from .engine import forms as f
-from .places import reduced_axes
+from .places import maximum_axes
 from .views import INVERSE_DEPTH, KEEP_OPERANDS, pushed
 
 family = Family("specialise")
@@ -24,7 +24,7 @@ x, y, axes = Var("x"), Var("y"), Var("axes")
 
 def is_below_zero(x, y, axes):
     """Whether `y` is max(x) over those axes."""
-    return reduced_axes(y, "max", x) == axes
+    return maximum_axes(y, x) == axes
 
 
 family.formula("logsumexp_of_shifted", f.logsumexp(x - y, axes=axes),

@@ -13,7 +13,7 @@ from ..graph.node import make
 from .engine import Family, Formula, Var, a_number, number
 from .engine import forms as f
 from .factors import negated
-from .places import reduced_axes
+from .places import maximum_axes, reduced_axes, with_infinities
 
 family = Family("stabilise")
 formula = family.formula
@@ -83,16 +83,13 @@ def summed_axis(x, y):
 
 def is_maximum(x, y, axis):
     """Whether `y` is max(x) over that axis."""
-    return reduced_axes(y, "max", x) == (axis,)
+    return maximum_axes(y, x) == (axis,)
 
 
 def is_its_maximum(x, y, z, axes):
     """Whether z, and y beside x, are max(x) over those axes."""
-    return (
-        z.op.name == "max"
-        and z.inputs[0] is x
-        and reduced_axes(y, "max", x) == z.attrs["axes"] == axes
-    )
+    z = with_infinities(z)
+    return z.op.name == "max" and z.inputs[0] is x and maximum_axes(y, x) == z.attrs["axes"] == axes
 
 
 formula(

@@ -17,6 +17,12 @@ def unary(outer, *inner):
     return [lambda x, f=f: outer(f(x)) for f in inner]
 
 
+def finite_maximum(x, axis, keepdims=False, test=ops.isinf, other=0):
+    """max(x), and 0 where that is inf, as logarithms of sums are often written."""
+    top = ops.max(x, axis, keepdims=keepdims)
+    return ops.where(test(top), other, top)
+
+
 # rule name -> examples (graph of a placeholder x, shape of x, dtype, exact)
 EXAMPLES = {
     "log_of_power": [C(lambda x: ops.log(ops.abs(x) ** 2.5), 7), C(lambda x: ops.log(x**6), 7)],
@@ -37,8 +43,11 @@ EXAMPLES = {
     "maximum_taken_off": [
         C(lambda x, op=op: op(x - ops.max(x, 1, keepdims=True), 1), 2, 3)
         for op in (ops.softmax, ops.log_softmax)
-    ],
+    ] + [C(lambda x: ops.softmax(x - finite_maximum(x, 1, keepdims=True), 1), 2, 3)],
     "maximum_put_back": [
+        C(lambda x: finite_maximum(x, 1) + ops.log(
+            ops.sum(ops.exp(x - finite_maximum(x, 1, keepdims=True)), 1)), 2, 3),
+        C(lambda x: ops.max(x, 0) + ops.logsumexp(x - finite_maximum(x, 0), 0), 2, 3),
         C(lambda x: ops.max(x, 1) + ops.logsumexp(x - ops.max(x, 1, keepdims=True), 1), 2, 3),
         C(lambda x: ops.max(x, 0) + ops.log(ops.sum(ops.exp(x - ops.max(x, 0)), 0)), 2, 3),
         C(lambda x: ops.logsumexp(x - ops.max(x)) + ops.max(x), 2, 3),
@@ -88,6 +97,10 @@ EXAMPLES = {
 # rule -> (dtype, graphs of x that it almost fits)
 NEAR = {
     "maximum_put_back": (F, [
+        lambda x: ops.max(to(x, 2, 7), 1) + ops.logsumexp(
+            to(x, 2, 7) - finite_maximum(to(x, 2, 7), 1, other=1, keepdims=True), 1),
+        lambda x: finite_maximum(to(x, 2, 7), 1) + ops.logsumexp(
+            to(x, 2, 7) - finite_maximum(to(x, 2, 7), 1, test=ops.isnan, keepdims=True), 1),
         lambda x: ops.min(to(x, 2, 7), 1) + ops.logsumexp(
             to(x, 2, 7) - ops.max(to(x, 2, 7), 1, keepdims=True), 1),
         lambda x: ops.max(to(x, 7, 7), 1) + ops.logsumexp(to(x, 7, 7) - ops.max(to(x, 7, 7), 0), 1),
