@@ -303,6 +303,26 @@ def test_activations_keep_a_half_precision(name, dtype):
         np.testing.assert_allclose(np.asarray(found, "float32"), of_floats, rtol=3e-2, atol=3e-2)
 
 
+@pytest.mark.parametrize("dtypes", [("float32", "int8"), ("bfloat16", "bool"), ("bool", "bool")])
+def test_truths_of_arrays_of_two_dtypes(dtypes):
+    x, y = (ops.cast(np.array(v), d) for v, d in zip(([0, 2, 0, 1], [0, 0, 3, 1]), dtypes))
+    for name, expected in (("and", [0, 0, 0, 1]), ("or", [0, 1, 1, 1]), ("xor", [0, 1, 1, 0])):
+        found = getattr(ops, f"logical_{name}")(x, y)
+        assert found.dtype == bool and found.tolist() == expected
+    assert ops.logical_not(x).tolist() == [1, 0, 1, 0]
+    assert ops.logical_not(np.array([np.nan, 0.0, -0.0])).tolist() == [0, 1, 1]
+    assert ops.size(x) == 4 and ops.size(np.zeros((2, 0))) == 0 and ops.size(3.0) == 1
+
+
+def test_draws_by_numbers_for_each_column():
+    columns = np.array([0.0, 100.0, -50.0], "float32")
+    drawn = keras.random.normal((200, 3), mean=columns, stddev=columns / 100 + 1, seed=3)
+    np.testing.assert_allclose(drawn.mean(0), columns, atol=0.5)
+    np.testing.assert_allclose(drawn.std(0), columns / 100 + 1, rtol=0.2)
+    drawn = keras.random.uniform((200, 3), columns - 1, columns + 1, seed=3)
+    assert (np.abs(drawn - columns) <= 1).all() and np.ptp(drawn, 0).min() > 1.8
+
+
 def test_a_traced_value_has_no_number():
     with pytest.raises(Exception, match="has no value while a step is traced"):
         jit(lambda x: x if x[0] > 0 else -x)(X[0])

@@ -8,7 +8,7 @@ import numpy as np
 from ... import ops
 from ...base.errors import NotSupported
 from ...numpy.rows import UFUNCS
-from ..casts import cast_node, result_type
+from ..casts import KEPT, cast_node, result_type
 from ..rows import (
     binary,
     dtype_of,
@@ -81,6 +81,8 @@ def angle(x):
 
 
 def logical_not(x):
+    if x.__class__ is np.ndarray and x.dtype in KEPT:
+        return np.logical_not(x)
     x = cast(convert_to_tensor(x), "bool")
     return either(np.logical_not, ops.logical_not, x)
 
@@ -148,7 +150,14 @@ def _truth(dtype):
 
 
 def _logical(ufunc):
-    return binary(ufunc.__name__, ufunc, rule=_truth, out="bool")
+    other = binary(ufunc.__name__, ufunc, rule=_truth, out="bool")
+
+    def function(x1, x2):
+        if x1.__class__ is x2.__class__ is np.ndarray and x1.dtype in KEPT and x2.dtype in KEPT:
+            return ufunc(x1.astype(bool, copy=False), x2.astype(bool, copy=False))
+        return other(x1, x2)
+
+    return named(function, ufunc.__name__)
 
 
 logical_and, logical_or = _logical(np.logical_and), _logical(np.logical_or)

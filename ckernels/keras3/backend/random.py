@@ -38,7 +38,7 @@ def _state(seed):
     words = seed if is_tensor(seed) else draw_seed(seed)
     if isinstance(words, Symbolic):
         return Symbolic(ops.concatenate([ops.cast(words.node, "int64"), node_of([0], "int64")]))
-    return np.array([*(int(w) for w in np.asarray(words)), 0], "int64")
+    return np.array([*np.asarray(words).tolist(), 0], "int64")
 
 
 def _drawn(draw, seed, shape, dtype, *operands):
@@ -56,30 +56,35 @@ def _of_sizes(state, *operands, draw, sizes, dtype):
     return draw(state, list(sizes), dtype, *operands)
 
 
-def _normals(state, sizes, dtype):
-    return ops.random_normal(state, sizes, dtype=dtype)
+def _scaled(drawn, mean, stddev):
+    """Draws of float32 or float64 in the dtype that was asked for, stretched and moved there."""
+    return ops.add(ops.mul(ops.cast(drawn, mean.dtype), stddev), mean)
 
 
-def _uniforms(state, sizes, dtype):
-    return ops.random_uniform(state, sizes, dtype=dtype)
+def _normals(state, sizes, dtype, mean, stddev):
+    return _scaled(ops.random_normal(state, sizes, dtype=dtype), mean, stddev)
+
+
+def _uniforms(state, sizes, dtype, low, high):
+    """Draws that rounding brought to the upper bound are the lower one."""
+    drawn = _scaled(ops.random_uniform(state, sizes, dtype=dtype), low, ops.sub(high, low))
+    beyond = ops.logical_and(ops.ge(drawn, high), ops.gt(high, low))
+    return ops.where(beyond, low, drawn)
 
 
 def normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
-    dtype = standardize_dtype(dtype or backend.floatx())
-    drawn = _drawn(_normals, seed, shape, dtype)
-    return cast(drawn * convert_to_tensor(stddev, dtype) + convert_to_tensor(mean, dtype), dtype)
+    return _of_two(_normals, shape, mean, stddev, dtype, seed)
 
 
 def uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
+    return _of_two(_uniforms, shape, minval, maxval, dtype, seed)
+
+
+def _of_two(draw, shape, first, second, dtype, seed):
+    """Draws by two numbers, in their dtype."""
     dtype = standardize_dtype(dtype or backend.floatx())
-    low, high = convert_to_tensor(minval, dtype), convert_to_tensor(maxval, dtype)
-    drawn = _drawn(_uniforms, seed, shape, dtype) * (high - low) + low
-    return cast(_below(drawn, low, high), dtype)
-
-
-def _below(drawn, low, high):
-    """Draws that rounding brought to the upper bound are the lower one."""
-    return where(logical_and(drawn >= high, high > low), low, drawn)
+    numbers = convert_to_tensor(first, dtype), convert_to_tensor(second, dtype)
+    return _drawn(draw, seed, shape, dtype, *numbers)
 
 
 def categorical(logits, num_samples, dtype="int64", seed=None):
@@ -109,15 +114,17 @@ def randint(shape, minval, maxval, dtype="int32", seed=None):
     return cast(found, dtype)
 
 
-def _cut_normals(state, sizes, dtype):
-    return ops.truncated_normal(state, sizes, dtype=dtype)
+def _cut_normals(state, sizes, dtype, mean, stddev):
+    return _scaled(ops.truncated_normal(state, sizes, dtype=dtype), mean, stddev)
 
 
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
     """Normals within two standard deviations."""
-    dtype = standardize_dtype(dtype or backend.floatx())
-    drawn = _drawn(_cut_normals, seed, shape, dtype)
-    return cast(drawn * convert_to_tensor(stddev, dtype) + convert_to_tensor(mean, dtype), dtype)
+    return _of_two(_cut_normals, shape, mean, stddev, dtype, seed)
+
+
+def _at_least(state, sizes, dtype, rate):
+    return ops.ge(ops.random_uniform(state, sizes, dtype=dtype), rate)
 
 
 def dropout(inputs, rate, noise_shape=None, seed=None):
@@ -125,7 +132,7 @@ def dropout(inputs, rate, noise_shape=None, seed=None):
     sizes = list(_sizes(x))
     if noise_shape is not None:
         sizes = [s if n is None else n for s, n in zip(sizes, noise_shape)]
-    kept = uniform(sizes, seed=seed, dtype="float32") >= rate
+    kept = _drawn(_at_least, seed, sizes, "bool", convert_to_tensor(rate, "float32"))
     if noise_shape is not None:
         kept = broadcast_to(kept, _sizes(x))
     return where(kept, x / convert_to_tensor(1 - rate, x.dtype), convert_to_tensor(0, x.dtype))

@@ -687,7 +687,7 @@ def size(x):
     x = convert_to_tensor(x)
     if isinstance(x, Symbolic) and x.size is None:
         return Symbolic(ops.cast(ops.prod(ops.shape(x.node)), "int32"))
-    return int(np.prod(x.shape))
+    return x.size
 
 
 def ndim(x):
