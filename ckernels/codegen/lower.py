@@ -378,9 +378,30 @@ class Lowering:
             or self.is_column(lead, outer, inner)
             or self.are_short(lead, stores, o_sizes, r_sizes)
         )
-        if column:
+        across = self.in_steps(outer, outer[-1] if column else inner[-1])
+        if across is not None:
+            outer.append(outer.pop(outer.index(across)))
+            o_sizes, o_rows = collapse(
+                [sizes[a] for a in outer], [[r.strides[a] for a in outer] for r in self.refs]
+            )
+        if column or across is not None:
             return self.columns(stores, o_sizes, o_rows, r_sizes, r_rows)
         return self.rows(stores, o_sizes, o_rows, r_sizes, r_rows)
+
+    def in_steps(self, outer, along):
+        """The outer axis along which all operands are walked in steps of 1, or stay, where some are
+        not along the axis that vectors would run along; None elsewhere.
+
+        Rows would gather these element by element, and columns too where the largest operand stays
+        along the last axis. logsumexp over the middle of (32, n, 1) plus (n, n) floats, a step of
+        a chain of states, us: of 20 states 50 as rows, 25 as columns of these; of 128 520 as
+        columns of the batch, 245 as columns of states (one core of Zen 4).
+        """
+        if self.group.partial or self.fetches() or all(in_step(r, along) for r in self.refs):
+            return None
+        sizes = self.group.domain
+        wide = [a for a in outer if type(sizes[a]) is Size or sizes[a] >= SIDE_BY_SIDE]
+        return next((a for a in wide if all(in_step(r, a) for r in self.refs)), None)
 
     def in_bundles(self, o_rows, r_sizes, r_rows):
         """How operands lie where the innermost reduced axis is a short bundle beside others, with
@@ -655,6 +676,11 @@ def stride_class(step):
     for 262,144 elements, 148 with a step that only the call knows; of floats 60 and 80.
     """
     return step if type(step) is int and -1 <= step <= 4 else "n"
+
+
+def in_step(ref, axis):
+    """Whether vectors along an axis are loaded as they lie, or hold one number."""
+    return ref.role == "index" or stride_class(ref.strides[axis]) in (0, 1)
 
 
 def is_backwards(ref, axis):

@@ -1,5 +1,7 @@
 """Which form a loop gets, and that results do not depend on it."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -150,3 +152,37 @@ def test_what_is_empty_has_no_other_end_to_be_walked_from(sizes, way):
             for given in (sizes, (3, 4, 5)) if None in shape else (sizes,):
                 array = RNG.standard_normal(given)
                 np.testing.assert_allclose(f(array)[0], evaluate([root], {x: array})[0], 1e-12)
+
+
+CHAINS = {
+    "logsumexp": lambda s: ops.logsumexp(s, 1),
+    "softmax": lambda s: ops.softmax(s, 1),
+    "argmax": lambda s: ops.argmax(s, 1),
+    "max": lambda s: ops.max(s, 1),
+    "mean": lambda s: ops.mean(ops.exp(s), 1),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize(
+    "batch, states, view, gathers",
+    [(32, 20, lambda t: t, False), (8, 256, lambda t: t, False), (3, 17, lambda t: t, False),
+     (20, 40, lambda t: t.T, False), (3, 40, lambda t: t.repeat(2, 1)[:, ::2], True)],
+    ids=["few states", "many states", "few rows", "transposed", "every second"],
+)  # fmt: skip
+def test_vectors_run_along_an_axis_that_all_operands_walk_in_steps(
+    name, batch, states, view, gathers
+):
+    """A step of a chain of states: scores stay along new states, transitions along the batch."""
+    a, t = leaf((None, None)), leaf((None, None))
+    root = CHAINS[name](a[:, :, None] + t)
+    f = make_function([a, t], [root], positional_only=True)
+    x = RNG.standard_normal((batch, states)).astype("float32")
+    y = view(RNG.standard_normal((states, states)).astype("float32"))
+    y[1, 2], y[0, 0], x[1, 1], x[2] = np.nan, np.inf, -np.inf, -0.0
+    for k, given in enumerate([(x, y), (x[:0], y), (x[:1], y), (x, y[:, :1]), (x[::-1], y)]):
+        with np.errstate(all="ignore"):
+            (want,) = evaluate([root], dict(zip((a, t), given)))
+        np.testing.assert_allclose(f(*given)[0], want, rtol=2e-5, atol=2e-5)
+        if k == 0:
+            assert bool(re.search(r"\[[cj] \* step", f.source())) == gathers

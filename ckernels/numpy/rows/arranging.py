@@ -143,13 +143,31 @@ def repeat(rule, a, repeats, axis=None):
 
 @row(np.roll, array=True)
 def roll(rule, a, shift, axis=None):
-    x = node_of(a, rule)
-    if isinstance(shift, (tuple, list)) or isinstance(axis, (tuple, list)):
-        shifts, axes = np.broadcast_arrays(shift, axis)
-        for s, along in zip(shifts.tolist(), axes.tolist()):
-            x = ops.roll(x, s, along)
-        return x
-    return ops.roll(x, shift, axis)
+    x, shifts = node_of(a, rule), shifts_of(shift, rule)
+    axes = list(axis) if isinstance(axis, (tuple, list)) else [axis]
+    count = max(len(shifts), len(axes)) if shifts and axes else 0
+    if any(len(each) not in (1, count) for each in (shifts, axes)):
+        raise NotSupported("shifts and axes of roll that are not as many")
+    for k in range(count):
+        x = ops.roll(x, shifts[k % len(shifts)], axes[k % len(axes)])
+    return x
+
+
+def shifts_of(shift, rule):
+    """The shifts that a roll is told, each an int or the node of a number."""
+    if isinstance(shift, (tuple, list)):
+        found = [shifts_of(each, rule) for each in shift]
+        if any(np.ndim(each) for each in shift):
+            raise NotSupported("shifts of roll in several axes")
+        return [s for (s,) in found]
+    if isinstance(shift, (int, np.integer)):
+        return [int(shift)]
+    node = node_of(shift, rule)
+    if node.ndim == 0:
+        return [int(node.value)] if node.op.name == "constant" else [node]
+    if node.ndim > 1 or node.shape[0] is None:
+        raise NotSupported("shifts of roll of a length that data decide")
+    return [s for i in range(node.shape[0]) for s in shifts_of(ops.getitem(node, i), rule)]
 
 
 @row(np.flip)

@@ -45,7 +45,9 @@ CASES = [
     (np.split, (M, [1, 3]), {"axis": 1}), (np.tile, (M, (2, 1)), {}), (np.tile, (V, (2, 2)), {}),
     (np.repeat, (M, 2), {}), (np.repeat, (M, 3), {"axis": 1}),
     *[(np.roll, (M, s), {"axis": a}) for s in (1, -2, 7) for a in (None, 0, 1)],
-    (np.roll, (M, (1, 2)), {"axis": (0, 1)}), (np.flip, (M,), {}), (np.flip, (M, 1), {}),
+    (np.roll, (M, (1, 2)), {"axis": (0, 1)}), (np.roll, (M, (1, -7)), {}), (np.roll, (M, ()), {}),
+    (np.roll, (M, 3), {"axis": (0, 1)}), (np.roll, (M, [2, 1]), {"axis": 0}),
+    (np.flip, (M,), {}), (np.flip, (M, 1), {}),
     (np.fliplr, (M,), {}), (np.flipud, (M,), {}),
     *[(np.pad, (M, w), {"mode": m}) for w in (1, ((1, 2), (0, 3)), 4, ((9, 0), (0, 11)))
       for m in ("constant", "edge", "reflect", "wrap", "symmetric")],
@@ -187,6 +189,8 @@ MORE = [
       "ifft rfft irfft hfft ihfft fftshift ifftshift".split()],
     (np.polyfit, (np.arange(6.0), V, 2), {}), (np.polyfit, (V, np.outer(V, V), 1), {}),
     (np.insert, (M, 0, np.arange(4.0)), {"axis": 1}), (np.round, (i8, -1), {}),
+    *[(np.roll, (x, s), {"axis": a}) for x in (M, np.zeros((0, 5)))
+      for s in (np.array([9, -2]), (np.array(1), -np.array(3))) for a in (None, 1, (0, 1), (1, 1))],
 ]  # fmt: skip
 
 
@@ -250,5 +254,8 @@ def test_every_row_is_compared():
 def test_what_has_no_row_says_so():
     with pytest.raises(NotSupported, match="trim_zeros"):
         rows.call(NUMPY, np.trim_zeros, V)
+    for shift, axis in ((((1, 2), (3, 4)), (0, 1)), ((1, 2, 3), (0, 1)), (M.astype(int), None)):
+        with pytest.raises(NotSupported, match="of roll"):
+            rows.call(NUMPY, np.roll, M, shift, axis)
     with pytest.raises(NotSupported, match="heaps"):
         rows.call(NUMPY, np.argsort, V, kind="heapsort")
