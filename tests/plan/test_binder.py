@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
-from codegen.planned import plan
+from codegen.planned import leaf, plan
 
 from ckernels import ops
+from ckernels.codegen.laid import SHORT
+from ckernels.ops.reference import evaluate
+from ckernels.runtime.function import make_function
 
 RNG = np.random.default_rng(8)
 TABLE = RNG.normal(size=(70, 4)).astype("float32")
@@ -36,6 +39,37 @@ NEAR_MISSES = {
     "one for each row": (lambda t, r: t[:, :1] * r, [TABLE, ROWS.T.copy()]),
     "of as many elements": (lambda t, r: t[:, ::2] * r, [np.tile(TABLE, 40), ROWS[:70]]),
 }
+
+
+def corners(boxes, others):
+    """The lower corners of the overlaps of boxes with others."""
+    return ops.minimum(boxes[:, None, 2:], others[None, :, 2:])
+
+
+LONG = RNG.normal(size=(70, 2 * SHORT + 1)).astype("float32")
+NEAR_MISSES |= {
+    "corners, met a few times": (corners, [TABLE[:8], TABLE]),
+    "corners, each once": (lambda t, r: t[:, 2:] + r[:, 2:], [TABLE, TABLE]),
+    "long rows": (lambda t, r: t[:, None, SHORT:] + r[None, :, SHORT:], [LONG, LONG]),
+    "sums of corners": (lambda t, r: ops.sum(corners(t, r), (1, 2)), [TABLE, TABLE]),
+    "rows one after the other": (lambda t, r: t[:, None] + r[None], [TABLE, TABLE]),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8", "bool"])
+@pytest.mark.parametrize("view", [lambda t: t, lambda t: t[::-1], lambda t: t[::2]])
+def test_short_rows_that_lie_apart_are_copied_where_they_are_met_again(view, dtype):
+    boxes, others = (100 * RNG.random((n, 4)) for n in (33, 90))
+    boxes[1], others[2, 3], others[3] = np.nan if dtype[0] == "f" else 0, np.inf, -0.0
+    with np.errstate(invalid="ignore"):
+        boxes, others = boxes.astype(dtype), view(others.astype(dtype))
+    assert copies(corners, boxes, others) == 1
+    inputs = [leaf((None, 4), dtype), leaf((None, 4), dtype)]
+    root = corners(*inputs)
+    f = make_function(inputs, [root], positional_only=True)
+    for given in ((boxes, others), (boxes[:0], others), (boxes, others[:0]), (boxes, others[:1])):
+        (want,) = evaluate([root], dict(zip(inputs, given)))
+        np.testing.assert_array_equal(f(*given)[0], want)
 
 
 @pytest.mark.parametrize("name", NEAR_MISSES)
