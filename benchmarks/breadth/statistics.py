@@ -2,8 +2,6 @@
 
 import numpy as np
 
-import ckernels as K
-
 from .registry import SAME, program
 
 
@@ -134,28 +132,11 @@ def spearman_correlation(x):
     return z.T @ z / len(x)
 
 
-def hmc_ours(x, y, w, momentum):
-    X, Y, q = K.constant(x), K.constant(y), K.placeholder(w.shape, dtype="float64")
-    logit = K.dot(X, K.expand_dims(q))[:, 0]
-    energy = K.sum(K.softplus(logit) - Y * logit) + 0.5 * K.sum(q**2)
-    gradient = K.function([q], [energy, K.gradients(energy, [q])[0]])
-
-    def call():
-        q, p = w, momentum
-        for _ in range(10):
-            p = p - 0.005 * gradient(q)[1]
-            q = q + 0.01 * p
-            p = p - 0.005 * gradient(q)[1]
-        return q, p, gradient(q)[0]
-
-    return call
-
-
 def trajectory(rng, n, d):
     return *labelled(rng, n, d), rng.standard_normal(d)
 
 
-@program(trajectory, (2000, 10), (9, 3), ours=hmc_ours, jax=SAME)
+@program(trajectory, (2000, 10), (9, 3), jax=SAME)
 def hamiltonian_trajectory(x, y, w, momentum):
     """Leapfrog steps over the posterior of a logistic regression."""
     q, p = w, momentum

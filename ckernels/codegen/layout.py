@@ -96,6 +96,8 @@ def reshape_strides(shape, strides, new):
         total *= n
     if total == 0:
         return contiguous_strides(new)
+    if surely(tuple(strides), contiguous_strides(shape)):  # in sizes of the result, as it says them
+        return tuple([0 if n == 1 else s for n, s in zip(new, contiguous_strides(new))])
     old = [(n, s) for n, s in zip(shape, strides) if n != 1]
     out, i = [], 0
     pending = []  # old dims (size, stride) merged so far, as one run

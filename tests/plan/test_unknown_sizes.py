@@ -107,3 +107,26 @@ def test_an_axis_split_into_one_that_is_1_in_some_calls(sizes):
         right = np.arange(1, 1 + m * n, dtype="float32").reshape(m, n)
         want = (left * 2).reshape(m, n, m) * right[:, :, None]
         np.testing.assert_array_equal(f([left, right])[0], want)
+
+
+PATCHES = [(12, 20, 3), (6, 40, 3), (240, 1, 3), (3, 12, 20), (1, 1, 720), (720, 1, 1)]
+
+
+@pytest.mark.parametrize("order", [PATCHES, PATCHES[::-1]])
+@pytest.mark.parametrize("view", [lambda x: x, lambda x: x[::-1], np.asfortranarray])
+def test_patches_of_images_of_unknown_size_are_copied_in_whole_rows(order, view):
+    """The sizes of a reshape say how its result is walked, not those of what it reads."""
+    x = K.placeholder((None, None, None))
+    y = K.permute_dimensions(K.reshape(x, (3, 4, 4, 5, 3)), (0, 2, 1, 3, 4))
+    f = K.function([x], K.reshape(y, (12, -1)) * 2)
+
+    def want(a):
+        return a.reshape(3, 4, 4, 5, 3).transpose(0, 2, 1, 3, 4).reshape(12, -1) * 2
+
+    for shape in order:
+        image = view(np.random.default_rng(2).normal(size=shape).astype("f"))
+        np.testing.assert_array_equal(f(image), want(image))
+        if image.flags.c_contiguous:
+            assert "r3" not in f.source()  # three axes around rows of 15
+    with pytest.raises(K.errors.ShapeError, match="cannot reshape"):
+        f(np.ones((12, 20, 4), "f"))
