@@ -2,7 +2,7 @@
 
 import pytest
 
-from ckernels.codegen.laid import ALONG, CYCLE, REPEAT, laid
+from ckernels.codegen.laid import ALONG, APART, CYCLE, REPEAT, in_bundles, laid
 
 IN = ("in", "float32")
 
@@ -14,12 +14,20 @@ IN = ("in", "float32")
         ((0, 1), CYCLE), ((0, -4), CYCLE),
         ((1, 0), REPEAT), ((-7, 0), REPEAT),
         ((0, 0), ""),
-        ((4, 1), None), ((1, 50), None), ((3, -1), None),
+        ((4, 1), APART), ((1, 50), APART), ((3, -1), APART), ((-3, 1), APART),
     ],
 )  # fmt: skip
 def test_ways(row, kind):
-    found = laid((50, 3), [(3, 1), row], [IN, IN])
-    assert found == (() if kind is None else (ALONG, kind))
+    assert laid((50, 3), [(3, 1), row], [IN, IN]) == (ALONG, kind)
+
+
+def test_rows_that_lie_apart_are_short_read_and_in_no_bundles():
+    for n, found in ((5, (APART, ALONG)), (6, ())):
+        assert laid((50, n), [(9, 1), (n, 1)], [IN, ("out", "float32")]) == found
+    for n, found in ((2, (APART, APART)), (3, ())):
+        assert laid((50, n), [(9, 1), (-n, 1)], [IN, IN]) == found
+    assert laid((50, 3), [(3, 1), (9, 1)], [IN, ("out", "float32")]) == ()
+    assert in_bundles(8, [(8, 1, True), (9, 1, False)], ["in", "in"], 256) == ()
 
 
 def test_outputs_and_running_indices_are_not_laid_out():

@@ -1,8 +1,8 @@
 """Elementwise nests of short rows: the last two axes are one to the vector loop.
 
 What is the same in each row is written down several times before the loop (cycles), what is one
-number for a row is repeated, block by block (codegen/laid.py says which operand is what). Rows of
-full vectors are walked by flat.py.
+number for a row is repeated, and rows that lie apart are copied side by side, block by block
+(codegen/laid.py says which operand is what). Rows of full vectors are walked by flat.py.
 """
 
 from ...base import dtypes
@@ -10,6 +10,7 @@ from ...base.machine import FLOAT, L1
 from .. import laid, passes
 from ..ir import IN_MEMORY
 from .flat import Flat
+from .nest import steps
 
 BLOCK = L1 // 16 // FLOAT  # elements between two repetitions: a few laid out rows stay in L1
 NUMBERS = BLOCK + 64  # numbers of rows, and a vector that is read behind them
@@ -23,6 +24,8 @@ class ShortRows(Flat):
     def __init__(self, kernel, printer):
         super().__init__(kernel, printer)
         self.kinds = self.kinds_of()
+        self.apart = [i for i, kind in enumerate(self.kinds) if kind == laid.APART]
+        self.kinds = [laid.ALONG if kind == laid.APART else kind for kind in self.kinds]
         users = [(v, self.kinds[i]) for i, v in enumerate(kernel.values) if v.computed]
         read = {a for v, kind in users if kind == laid.ALONG for a in v.args}
         read |= {value for _, value in kernel.stores}
@@ -36,14 +39,14 @@ class ShortRows(Flat):
             if v.op in IN_MEMORY:
                 kinds.append(self.k.operands[v.operand].laid)
             else:
-                found = {kinds[a] for a in v.args} - {""}
+                found = {laid.ALONG if kinds[a] == laid.APART else kinds[a] for a in v.args} - {""}
                 kinds.append(found.pop() if len(found) == 1 else laid.ALONG if found else "")
         return kinds
 
     def write(self):
         c = self.c
         c.let(n=self.dims.n, length=f"n * {self.outer_sizes()[-1]}")
-        for i in self.cycles:
+        for i in (*self.cycles, *self.apart):
             c.row_on_stack(f"t{i}", self.k.values[i].dtype, BLOCK + laid.SHORT)
         for i in self.repeats:
             c.row_on_stack(f"s{i}", self.k.values[i].dtype, NUMBERS)
@@ -64,14 +67,16 @@ class ShortRows(Flat):
             self.lay_cycles()
         with c.loop("b", "j", "end", "step"):
             c.let(count="end - b < step ? end - b : step")
-            if self.repeats:
+            if self.repeats or self.apart:
+                c.let(q="b / n", rows="(first + count + n - 1) / n")
                 self.lay_repeats()
+                self.side_by_side()
             for i, op in enumerate(k.operands):
                 if op.laid == laid.ALONG:
                     self.along(i)
             with c.vector("i", "0", "count", unroll=passes.interleave(k)):
                 for i, kind in enumerate(self.kinds):
-                    if i in self.cycles:
+                    if i in self.cycles or i in self.apart:
                         c.define_as(i, f"v{i}", f"t{i}[first + i]")
                     elif i in self.repeats:
                         c.define_as(i, f"v{i}", f"t{i}[i]")
@@ -101,7 +106,8 @@ class ShortRows(Flat):
     def lay_repeats(self):
         """The values of the rows of a block, then each as often as the row is long."""
         c = self.c
-        c.let(q="b / n", rows="(first + count + n - 1) / n")
+        if not self.repeats:
+            return
         with c.vector("c", "0", "rows"):
             for i in self.cone(self.repeats, laid.REPEAT):
                 self.define(i, "a", "c")
@@ -110,6 +116,14 @@ class ShortRows(Flat):
         for i in self.repeats:
             kind = dtypes.SUFFIX[dtypes.computed(self.k.values[i].dtype)]
             c.repeat(kind, f"t{i}", f"s{i}", "n", "first", "count")
+
+    def side_by_side(self):
+        """The rows of a block that lie apart, one after the other: column by column."""
+        c = self.c
+        for i in self.apart:
+            with c.loop("k", "0", "n"), c.loop("c", "0", "rows"):
+                self.define(i, "a", "c")
+                c.assign(f"t{i}[c * n + k]", f"v{i}")
 
     def cone(self, roots, kind):
         """The values of a kind that `roots` are made of, in order."""
@@ -122,6 +136,8 @@ class ShortRows(Flat):
         return sorted(seen)
 
     def place(self, i, pointer, j, tag=""):
-        if pointer == "a" and self.k.operands[i].laid == laid.REPEAT:
-            return f"a{i}[(q + {j}) * {self.strides[i][1][-1]}]"
+        if pointer == "a" and self.k.operands[i].laid in (laid.REPEAT, laid.APART):
+            row = f"(q + {j}) * {self.strides[i][1][-1]}"
+            one = self.k.operands[i].laid == laid.REPEAT
+            return f"a{i}[{row}]" if one else f"a{i}[{row} + {steps('k', self.strides[i][0])}]"
         return super().place(i, pointer, j, tag)

@@ -112,6 +112,43 @@ def test_nothing_beyond_the_operands_is_read():
                 call(*(guarded(a, end) for a in (x, c, r)))
 
 
+MIRRORED = {
+    "mirrored": lambda x: x[:, ::-1, :3],
+    "last of each row": lambda x: x[:, :, -3:],
+    "every second": lambda x: x[:, ::2, ::3],
+    "backwards in a row": lambda x: x[:, :, 4:1:-1],
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", MIRRORED)
+def test_rows_that_lie_apart(name, dtype):
+    """Images of few and of many rows, with a number for each pixel and for each channel."""
+
+    def build(x, r, c):
+        y = MIRRORED[name](x)
+        return [ops.maximum(y, r[:, : y.shape[1]]), ops.where(ops.eq(y, c), c, y) + c]
+
+    for width in (2, 40, 700):
+        call = runner(build, (None, width, 8), (None, width, 1), (3,), dtype=dtype)
+        for rows in (2, 5) if dtype == "float32" else (3,):
+            x = numbers(dtype, rows, width, 8)
+            given = x, numbers(dtype, rows, width, 1), numbers(dtype, 3)
+            _, kinds = call(*given)
+            assert width == 2 or kinds[0] >= {laid.ALONG, laid.APART, laid.REPEAT}
+            call(*(guarded(a, True) for a in given))
+            call(x[::-1, ::-1], *given[1:])
+        call(x[:0], given[1][:0], given[2])
+
+
+def test_signs_of_zeros_and_nan_of_rows_that_lie_apart():
+    call = runner(lambda x: [ops.neg(x[:, :2])], (None, 5), dtype="float32")
+    x = np.resize(np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1, 2], "f"), (333, 5))
+    (got,), kinds = call(x)
+    assert kinds == [{laid.APART, laid.ALONG}]
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(-x[:, :2]))
+
+
 def test_threads_begin_within_the_two_axes():
     """Parts of a range begin anywhere in a row of rows, and in a row."""
     shapes = [(999, 41, 7), (999, 1, 7), (999, 41, 1)]
