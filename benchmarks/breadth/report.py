@@ -67,7 +67,8 @@ HEAD = """# A hundred programs beside NumPy, torch and JAX
 `python -m benchmarks.breadth --python PATH` wrote this page; PATH is a Python that has the peers.
 Each program is what users of its field write in NumPy, ours is `ck.jit` of it as it is, or a graph
 where its field writes graphs. Results are compared with NumPy's. Processor times of one thread, the
-least of turns in which all alternate; the first call counts the compiler's time.
+least of turns in which all alternate; the first call counts the compiler's time. Rows are of more
+than one run, where programs that changed were measured again, on machines with other work.
 """
 
 

@@ -46,9 +46,10 @@ LAID = (
             "vectors of such numbers: 100,000 floats in rows of 3 by a column take 24 us instead "
             "of 81, in rows of 15 20 and 38, of 28 20 and 21, but of 32 17 and 11."),
     LaidOut(APART, lambda far, near, n: True,
-            "Rows that lie apart, as of channels 2 to 4 of 4 or of a mirrored image, are copied side "
-            "by side: 100,000 pairs of floats of a table of 4 by a number take 67 us, 185 pair by "
-            "pair, fours of 8 69 and 115; of two such tables pairs 228 and 267, fours 228 and 158."),
+            "Rows that lie apart, as of channels 2 to 4 of 4 or of a mirrored image, are copied "
+            "side by side: 100,000 pairs of floats of a table of 4 by a number take 67 us, 185 "
+            "pair by pair, fours of 8 69 and 115; of two such tables pairs 228 and 267, fours 228 "
+            "and 158."),
 )  # fmt: skip
 
 
@@ -60,7 +61,8 @@ def in_bundles(n, walks, roles, strip):
     found = []
     for (far, near, run), role in zip(walks, roles):
         kind = next(way.kind for way in LAID if way.when(far, near, n))
-        if kind == APART or kind in (CYCLE, REPEAT) and run or role == "out" and kind in ("", CYCLE):
+        moved = kind in (CYCLE, REPEAT) and run
+        if kind == APART or moved or role == "out" and kind in ("", CYCLE):
             return ()
         found.append(kind)
     return tuple(found) if ALONG in found and n != 0 and n < min(BUNDLED, strip + 1) else ()

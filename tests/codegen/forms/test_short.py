@@ -192,7 +192,7 @@ NEAR = {
     "rows of full vectors": (lambda x, c: [x + c], [(50, 65), (65,)]),
     "a running index along the row": (lambda x, c: [x + ops.iota((50, 3), 1)], [(50, 3), (3,)]),
     "rows that are turned": (lambda x, c: [ops.transpose(x) + c], [(3, 50), (3,)]),
-    "a diagonal of steps": (lambda x, c: [x[:, :3] + c], [(50, 5), (3,)]),
+    "wide rows that lie apart": (lambda x, c: [x[:, :6] + c], [(50, 9), (6,)]),
     "nothing to lay out": (lambda x, c: [x * 2, c * 2], [(50, 3), (3,)]),
 }
 
