@@ -166,9 +166,11 @@ CHAINS = {
 @pytest.mark.parametrize("name", CHAINS)
 @pytest.mark.parametrize(
     "batch, states, view, gathers",
-    [(32, 20, lambda t: t, False), (8, 256, lambda t: t, False), (3, 17, lambda t: t, False),
-     (20, 40, lambda t: t.T, False), (3, 40, lambda t: t.repeat(2, 1)[:, ::2], True)],
-    ids=["few states", "many states", "few rows", "transposed", "every second"],
+    [(32, 20, lambda t: t, False), (8, 256, lambda t: t, False), (3, 48, lambda t: t, False),
+     (20, 40, lambda t: t.T, False), (3, 40, lambda t: t.repeat(2, 1)[:, ::2], True),
+     (3, 17, lambda t: t, True), (900, 33, lambda t: t, True)],
+    ids=["few states", "many states", "few rows", "transposed", "every second", "few of both",
+         "long rows"],
 )  # fmt: skip
 def test_vectors_run_along_an_axis_that_all_operands_walk_in_steps(
     name, batch, states, view, gathers
