@@ -17,6 +17,7 @@ from ..base.native import runtime
 from ..graph.node import constant
 from ..graph.walk import rebuild, toposort
 from ..numpy.value import ArrayValue
+from ..ops import reference
 from ..ops.ragged import unmasked
 from ..runtime.function import make_function
 from ..runtime.staged import StagedFunction
@@ -105,7 +106,7 @@ class Branches:
     def trace(self, answers, leaves):
         """Trace the path of these arguments; what came out is kept. Pinned, where the whole has to
         be traced again for the value of a number."""
-        trace = Trace(answers, lambda node: value_of(compile_nodes(self, [node]), leaves))
+        trace = Trace(answers, lambda node: self.decided(node, leaves))
         trace.types_matter = self.jitted.in_original()
         try:
             plan = Traced(self, trace, *run_over(self, trace, leaves))
@@ -139,6 +140,15 @@ class Branches:
             failed = len(self.leaves) - self.served()
             if isinstance(plan, TooDeep) or failed >= FAILURES and not self.served():
                 self.leaves[()] = plan
+
+    def decided(self, node, leaves):
+        """The value of a node for the arguments at hand; what is made of few numbers is not
+        compiled for that."""
+        if any(n.ndim for n in toposort([node])):
+            return value_of(compile_nodes(self, [node]), leaves)
+        needed = {n for n in toposort([node]) if n.op.name == "placeholder"}
+        given = {n: np.asarray(x, n.dtype) for x, n in zip(leaves, self.inputs) if n in needed}
+        return reference.evaluate([node], given)[0]
 
     def ask(self, trace):
         """Compile the truth values that a trace was decided by."""
@@ -343,7 +353,7 @@ def run_over(tree, trace, leaves):
 def holds(trace):
     """Whether a trace is right for a call, as a node of one bool; None: always."""
     whole = None
-    for guard in trace.guards:
+    for guard in (*trace.guards, *trace.granted.values()):
         guard = ops.cast(guard, "bool")
         whole = guard if whole is None else ops.logical_and(whole, guard)
     return whole

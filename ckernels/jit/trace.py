@@ -25,8 +25,8 @@ from .number import PythonNumber, item_of, of_sizes
 SMALL = 8  # sizes up to this are part of a trace: loops over short axes are unrolled
 LARGE = 2**31 - 1  # and so are sizes beyond this: squares of those below are numbers of 64 bits
 MOST = 3000  # arrays that a trace may make: 0.5 s to compile; beyond, a loop was unrolled too far
-DEEPEST = 6  # truth values that one trace may have been decided by
-MOST_ASKED = 3  # after which slices are no longer asked about
+DEEPEST = 8  # truth values that one trace may have been decided by
+MOST_ASKED = 2  # of them such that say whether a slice stays inside of its axis
 
 
 class Pinned(Exception):
@@ -89,6 +89,8 @@ class Trace(Owner):
         self.scans = 0  # how many were made, those that were undone included
         self.journal, self.births = [], 0  # [(array, node that it held)] of all stores
         self.predicates = []  # of the branches that are being traced: stores happen only where true
+        self.slices = set()  # (size of the axis, start, stop) of slices that are never cut
+        self.numbers_asked, self.granted = 0, {}  # {truth: it in terms of arguments}: see `holds`
         self.carried_before, self.reasons = {}, {}  # by the code of a loop's body
         self.inputs = frozenset()  # the placeholders of arguments
         self.types_matter = True  # whether results are to be of the Python types that NumPy gives
@@ -269,6 +271,8 @@ class Trace(Owner):
                for p in parts[:place]):  # fmt: skip
             raise Untraceable("a slice that moves, behind an ellipsis or an array")
         width = distance(start, stop) if all(moving) and step in (None, 1) else None
+        if not all(moving) and step in (None, 1):
+            self.note_inside(k, start, stop, value.read().shape[place])
         if width is None and self.is_element(start) and self.is_element(stop):
             raise InNumPy("a slice between two elements in a turn, computed at full length")
         size = value.read().shape[place]
@@ -282,6 +286,15 @@ class Trace(Owner):
             return slice(*bounds)
         return MovingSlice(start, width)
 
+    def note_inside(self, k, start, stop, size):
+        """Remember a slice with one end that moves, where both stay places of its axis."""
+        end, fixed = (stop, start) if isinstance(stop, Node) else (start, stop)
+        if size is None or fixed is not None and not -size <= fixed <= size:
+            return
+        known = getattr(k.stop if end is stop else k.start, "bounds", None)
+        if known and 0 <= known[0] and known[1] <= size or self.stays_inside(end, size):
+            self.slices.add((size, start, stop))
+
     def stays_inside(self, start, last):
         """Whether `start` is one of 0 .. last in all turns, as far as that can be told before the
         first one: where numbers of the call decide, the trace is for calls in which it is."""
@@ -289,13 +302,22 @@ class Trace(Owner):
         if low is None or high is None or None in self.inside:
             return False
         zero, last = constant(0, "int64"), constant(last, "int64")
-        holds = ops.logical_and(ops.ge(low, zero), ops.le(high, last))
-        known = [answer for node, answer in self.asked if node is holds]
-        if known or holds.value is not None:
-            return known[0] if known else bool(holds.value)
-        if self.decide is None or len(self.asked) >= MOST_ASKED:
+        return self.holds(ops.logical_and(ops.ge(low, zero), ops.le(high, last)))
+
+    def holds(self, truth):
+        """Whether numbers among the arguments say that `truth` holds: a branch of the trace; after
+        some of them the trace is for calls alone in which it does."""
+        known = [answer for node, answer in self.asked if node is truth]
+        if known or truth.value is not None:
+            return known[0] if known else bool(truth.value)
+        if self.decide is None or any(n.ndim for n in toposort([truth])):
             return False
-        return self.ask(holds, "whether a slice stays inside of its axis")
+        if self.numbers_asked < MOST_ASKED:
+            self.numbers_asked += 1
+            return self.ask(truth, "whether a slice stays inside of its axis")
+        if truth not in self.granted and self.decide(truth):
+            self.granted[truth] = self.outside(truth)
+        return truth in self.granted
 
     def extreme(self, node, sign):
         """The greatest (sign 1) or least (-1) value of a sum of numbers of turns, as a node that no

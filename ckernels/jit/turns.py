@@ -360,10 +360,12 @@ class Turns:
         finally:
             trace.inside.pop()
             same = objects.release()
+            guards = trace.guards[before.lists[0] :]
             before.undo()
         if not same:
             raise Untraceable("a list or an object that changes")
         if complete:
+            trace.guards += guards  # what no turn decides
             self.leave()
         return complete
 
@@ -513,7 +515,7 @@ class Turns:
             if any(n.op.name in DECIDED for n in toposort(nows)):
                 raise InNumPy("shapes that data decide in each turn, which would be calls of NumPy")
         own = list(self.trace.of_turns())
-        self.outputs(lambda outs: masked(outs, own))
+        self.outputs(lambda outs: masked(outs, own, self.trace.slices))
 
     def outputs(self, change):
         """Change all nodes that a turn leaves: change(nodes) -> nodes."""

@@ -40,12 +40,15 @@ class Refused(Exception):
 
 
 class Extent(NamedTuple):
-    """An axis of `size` places of which low <= place < high count. Equal keys: equal extents."""
+    """An axis of `size` places of which low <= place < high count. Equal keys: equal extents, of
+    as many places; where that is known of slices of axes of other lengths, `spare` says that there
+    may be places that never count: 1 at the end, -1 at the beginning."""
 
     key: tuple
     size: object
     low: object
     high: object
+    spare: int = 0
 
     def mask(self, ndim, axis):
         """Which places count, as a tensor that broadcasts along the other axes."""
@@ -65,14 +68,16 @@ class Ragged(NamedTuple):
     bare: bool = False
 
 
-def masked(outputs, inputs):
-    """`outputs` of a step with the placeholders `inputs`, without slices of computed lengths."""
+def masked(outputs, inputs, inside=()):
+    """`outputs` of a step with the placeholders `inputs`, without slices of computed lengths.
+    inside: (size of the axis, start, stop) of slices of which both ends are places of their axis,
+    or its end, in all steps."""
     cut = {n.uid for n in inputs}
     order = toposort_cut(outputs, cut)
     if not any(n.op.name in ("dynamic_slice", "dynamic_write") for n in order):
         return outputs
     try:
-        return Masked(order, cut).outputs(outputs)
+        return Masked(order, cut, inside).outputs(outputs)
     except Refused:
         return outputs
 
@@ -97,8 +102,8 @@ def unmasked(nodes, step=False):
 class Masked:
     """The nodes of a step, each as what it becomes."""
 
-    def __init__(self, order, inputs):
-        self.made, varies = {}, set(inputs)
+    def __init__(self, order, inputs, inside):
+        self.inside, self.made, varies = inside, {}, set(inputs)
         for node in order:
             if any(i.uid in varies for i in node.inputs):
                 varies.add(node.uid)
@@ -156,7 +161,7 @@ class Masked:
                 rest.append(slices)
                 continue
             rest.append((None, None, 1))
-            x, extents[axis] = extent(x, axis, slices, bounds)
+            x, extents[axis], _ = self.extent(x, axis, slices, bounds)
         if any(s != (None, None, 1) for s in rest):
             x = make("slice", (x,), {**exact, "slices": tuple(rest)})
         return Ragged(x, extents, True)
@@ -165,18 +170,26 @@ class Masked:
         """A store in a dynamic slice: a choice between the old elements and the new ones."""
         x, y, *bounds = node.inputs
         x, bounds, extents = self.plain(x), [self.plain(b) for b in bounds], {}
+        places = [(None, None, 1)] * x.ndim
         for axis, slices in enumerate(node.attrs["template"]):
             if any(isinstance(b, tuple) for b in slices):
-                x, extents[axis] = extent(x, axis, slices, bounds, windows=False)
-            elif slices != (None, None, 1):
-                raise Refused
+                _, extents[axis], places[axis] = self.extent(x, axis, slices, bounds, False)
+            else:
+                places[axis] = slices
         if y.op.name in ("advanced_set", "advanced_inc") and is_part(y.inputs[0], node):
-            return self.write_indexed(node, x, extents, y)
-        new = stored(self.get(y), x, extents)
-        new = add(x, new) if node.attrs["inc"] else new
-        return where(inside(extents, x.ndim), new, x)
+            return self.write_indexed(node, x, extents, places, y)
+        return chosen(x, extents, places, self.get(y), node.attrs["inc"])
 
-    def write_indexed(self, node, x, extents, inner):
+    def extent(self, x, axis, slices, bounds, windows=True):
+        """(x with all places that a slice along `axis` may take, the Extent of those it takes, the
+        static slice that these places are of x)."""
+        start, stop = (bounds[b[1]] if isinstance(b, tuple) else b for b in slices[:2])
+        if slices[2] in (None, 1) and (x.shape[axis], start, stop) in self.inside:
+            e, place = aligned(x.shape[axis], start, stop)
+            return cut_to(x, {axis: place}), e, place
+        return (*extent(x, axis, slices, bounds, windows), (None, None, 1))
+
+    def write_indexed(self, node, x, extents, places, inner):
         """x[i, :j] = y: row i of x with y in the place of its first j elements."""
         template, at = inner.attrs["template"], [self.plain(i) for i in inner.inputs[2:]]
         kept = [axis for axis, t in enumerate(template) if t == ":"]
@@ -189,9 +202,9 @@ class Masked:
             raise Refused
         row = advanced_take(x, at, template)
         extents = {kept.index(axis): e for axis, e in extents.items()}
-        new = stored(self.get(inner.inputs[1]), row, extents)
-        new = add(row, new) if inner.op.name == "advanced_inc" else new
-        new = where(inside(extents, row.ndim), new, row)
+        places = [places[axis] for axis in kept]
+        new = self.get(inner.inputs[1])
+        new = chosen(row, extents, places, new, inner.op.name == "advanced_inc")
         return make("advanced_set", (x, cast(new, x.dtype), *at), inner.attrs)
 
 
@@ -211,6 +224,83 @@ def is_part(part, write):
         and part.inputs[1:] == write.inputs[2:]
         and part.attrs["template"] == write.attrs["template"]
     )
+
+
+def chosen(x, extents, places, y, inc):
+    """x with `y` in a slice. places: which of x the extents are of, as static slices."""
+    part = Ragged(cut_to(x, dict(enumerate(places))), extents)
+    part, y = aligned_by_axis([part, y])
+    new = stored(y, part.node, part.extents)
+    new = add(part.node, new) if inc else new
+    new = where(inside(part.extents, x.ndim), new, part.node)
+    if part.node is x:
+        return new
+    slices = []
+    for axis, (low, high, step) in enumerate(places):
+        spare = part.extents[axis].spare if axis in part.extents else 0
+        if spare:
+            size = part.node.shape[axis]
+            low = high - size if spare == -1 else low
+            high = low + size
+        slices.append((low, high, step))
+    return make("set_slice", (x, cast(new, x.dtype)), {"slices": tuple(slices)})
+
+
+def together(found):
+    """Raggeds whose equal extents have as many places. found: [(Ragged, the name of each axis)]."""
+    sizes = {}
+    for x, names in found:
+        for axis, e in x.extents.items():
+            known = sizes.setdefault(names[axis], e.size)
+            if e.spare:
+                sizes[names[axis]] = min(known, e.size)
+            elif known is not e.size and known != e.size:
+                raise Refused
+    made = []
+    for x, names in found:
+        node, extents = x.node, dict(x.extents)
+        for axis, e in x.extents.items():
+            gone = e.size - sizes[names[axis]] if e.spare else 0
+            if not gone:
+                continue
+            rest = (None, e.size - gone, 1) if e.spare == 1 else (gone, None, 1)
+            node = cut_to(node, {axis: rest})
+            low, high = (e.low, e.high) if e.spare == 1 else (sub(e.low, gone), sub(e.high, gone))
+            extents[axis] = e._replace(size=e.size - gone, low=low, high=high)
+        made.append(Ragged(node, extents, x.bare))
+    return made
+
+
+def cut_to(x, places):
+    """A static slice of x. places: {axis: slice}."""
+    slices = tuple(places.get(axis, (None, None, 1)) for axis in range(x.ndim))
+    whole = all(s == (None, None, 1) or s[:2] == (0, n) for s, n in zip(slices, x.shape))
+    return x if whole else make("slice", (x,), {"slices": slices})
+
+
+def aligned(size, start, stop):
+    """(the Extent, the static slice that it is of) of a slice of which one end is the same in all
+    steps: places count from there, so that slices of one length have equal extents."""
+    start, stop = (b + size if type(b) is int and b < 0 else b for b in (start, stop))
+    if isinstance(stop, Node):
+        begin = 0 if start is None else start
+        key, count = length(stop, begin, 1)
+        return Extent(("head", key), size - begin, None, count, 1), (begin, size, 1)
+    end = size if stop is None else stop
+    key, count = length(start, end, -1)
+    return Extent(("tail", key), end, sub(end, count), scalar(end, "int64"), -1), (0, end, 1)
+
+
+def length(bound, other, sign):
+    """(what tells it from others, node) of the number sign * (bound - other)."""
+    found = terms(bound, sign, {})
+    found[None] = found.get(None, 0) - sign * other
+    key = tuple(sorted((n.uid, f) for n, f in found.items() if n is not None and f))
+    nodes = {n.uid: n for n in found if n is not None}
+    total = scalar(found[None], "int64")
+    for uid, factor in key:
+        total = add(total, mul(nodes[uid], scalar(factor, "int64")))
+    return (found[None], *key), total
 
 
 def stored(y, x, extents):
@@ -314,7 +404,7 @@ def neutral(x, axes, value):
 
 
 def elementwise(node, *ins):
-    extents = {}
+    extents, ins = {}, aligned_by_axis(ins)
     for x in ins:
         if isinstance(x, Ragged):
             for axis, e in x.extents.items():
@@ -331,10 +421,18 @@ def elementwise(node, *ins):
     return Ragged(made, {made.ndim + back: e for back, e in extents.items()})
 
 
+def aligned_by_axis(ins):
+    """Operands that are broadcast against each other, equal extents of as many places."""
+    found = [(x, {a: a - x.node.ndim for a in x.extents}) for x in ins if isinstance(x, Ragged)]
+    made = iter(together(found))
+    return [next(made) if isinstance(x, Ragged) else x for x in ins]
+
+
 def spread(node, x, like):
     """broadcast_like: the axes of `like`, whose slices x has too, or that it repeats along."""
     if not isinstance(like, Ragged):
         raise Refused
+    x, like = aligned_by_axis([x, like])
     own = {a - x.node.ndim: e for a, e in x.extents.items()} if isinstance(x, Ragged) else {}
     shape = x.node.shape if isinstance(x, Ragged) else x.shape
     for axis, e in like.extents.items():
@@ -364,6 +462,8 @@ def flipped(node, x):
         y = take(y, clip(at, 0, sub(e.size, 1)), axis)
         if e.low is None:
             extents[axis] = e
+        elif e.spare:
+            extents[axis] = Extent(("head", *e.key[1:]), e.size, None, sub(e.high, e.low), 1)
         else:
             extents[axis] = Extent(("flip", *e.key), e.size, None, sub(e.high, e.low))
     rest = tuple((None, None, -1 if t else 1) for t in turned)
@@ -419,9 +519,13 @@ def renamed(node, x):
 
 def product(node, a, b):
     """A product of matrices, or of vectors: what is outside is zero in both."""
-    (x, y), extents = [v.node if isinstance(v, Ragged) else v for v in (a, b)], {}
-    if x.ndim != 2 or y.ndim != 2:
+    if any((v.node if isinstance(v, Ragged) else v).ndim != 2 for v in (a, b)):
         raise Refused
+    named = [(v, names) for v, names in ((a, ("rows", "inner")), (b, ("inner", "columns")))
+             if isinstance(v, Ragged)]  # fmt: skip
+    made = iter(together(named))
+    a, b = [next(made) if isinstance(v, Ragged) else v for v in (a, b)]
+    (x, y), extents = [v.node if isinstance(v, Ragged) else v for v in (a, b)], {}
     inner = [v.extents.get(k) if isinstance(v, Ragged) else None for v, k in ((a, 1), (b, 0))]
     if (inner[0] is None) != (inner[1] is None) or inner[0] and inner[0].key != inner[1].key:
         raise Refused

@@ -56,6 +56,22 @@ def test_slices_between_elements_are_numpys():
     check(ends_of_one_side, starts, R.normal(size=400))
 
 
+# ---- what calls a trace is for -------------------------------------------------------------------
+
+
+def test_what_a_turn_takes_for_granted_of_arguments_is_asked_of_each_call():
+    def counted(x, n, m):
+        for _ in range(n):
+            for j in range(0, 20, m):
+                x[j] += 1
+        return x
+
+    jitted = check(counted, np.zeros(20), 9, 1)
+    with pytest.raises(ValueError, match="zero"):
+        jitted(np.zeros(20), 9, 0)
+    assert np.array_equal(jitted(np.zeros(20), 9, 3), counted(np.zeros(20), 9, 3))
+
+
 # ---- loops in functions inside -------------------------------------------------------------------
 
 

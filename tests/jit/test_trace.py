@@ -2,13 +2,17 @@
 layouts and lengths; nothing is copied or masked where a slice stays inside of its axes, and what
 does not stay there is NumPy's all the same."""
 
+import copy
+import random
+import warnings
+
 import numpy as np
 import pytest
 
 import ckernels as ck
 from ckernels.jit import grad, hessian, vmap
 
-from .beside import check
+from .beside import check, written
 
 R = np.random.default_rng(11)
 K4, K3, V = R.normal(size=(4, 4)), R.normal(size=3), R.normal(size=20)
@@ -204,6 +208,145 @@ def test_one_trace_serves_all_counts_for_which_parts_stay_inside():
         jitted(x, K4, 3)
 
 
+# ---- lengths that change -------------------------------------------------------------------------
+
+
+def american(v, s, n):
+    for i in range(n - 1, -1, -1):
+        v[: i + 1] = np.maximum(0.99 * (0.5 * v[1 : i + 2] + 0.49 * v[: i + 1]), s[: i + 1])
+    return v
+
+
+def tails(v, s, n):
+    for i in range(n):
+        v[i + 1 :] += s[i:-1] * v[i + 1 :]
+        v[i:] -= s[i : len(s)]
+    return v
+
+
+def turned_ends(v, s, n):
+    for i in range(1, n):
+        v[:i] += s[2 : i + 2][::-1]
+        v[:i] -= s[len(s) - i :][::-1] * 0.5
+    return v
+
+
+def sums_of_parts(v, s, n):
+    for i in range(n):
+        v[i] = np.dot(s[: i + 1], s[1 : i + 2]) + v[: i + 1].sum() + s[i:-1].max()
+    return v
+
+
+LENGTHS = [american, tails, turned_ends, sums_of_parts]
+
+
+@pytest.mark.parametrize("function", LENGTHS, ids=lambda f: f.__name__)
+def test_parts_of_lengths_that_change_have_a_form_in_c(function):
+    for n in (9, 0, 1, 2, 10):
+        check(function, R.random(12), R.random(12) / 4, n)
+        check(function, R.random(12).astype("float32"), R.random(12).astype("float32") / 4, n)
+
+
+def test_matrices_of_lengths_that_change():
+    def shifted(A, B, n):
+        for i in range(1, n):
+            A[:i, 1:] += A[1 : i + 1, :-1] * 0.1
+            A[i, 1 : i + 1] = B[i, :i] + B[0, 2 : i + 2]
+            A[i:, :i] = B[i - 1 : -1, 1 : i + 1] + 1
+        return A
+
+    def products(A, B, n):
+        for i in range(1, n):
+            A[:i, :i] = B[1 : i + 1, : i + 1] @ B[: i + 1, 1 : i + 1]
+            A[i, :i] = A[:i, :i] @ B[0, 2 : i + 2]
+        return A
+
+    for function in (shifted, products):
+        for n in (7, 1, 2):
+            check(function, R.normal(size=(9, 10)), R.normal(size=(9, 10)), n)
+
+
+def test_the_last_elements_beside_the_first_are_numpys():
+    def crossed(v, s, n):
+        for i in range(1, n):
+            v[len(v) - i :] *= s[1 : i + 1]
+        return v
+
+    check(crossed, R.normal(size=12), R.normal(size=12), 9, traced=False)
+
+
+def test_lengths_that_are_cut_or_do_not_fit_are_numpys():
+    def cut(v, s, n):
+        for i in range(n):
+            v[: i + 3] += 1
+            v[i + 2 :] *= 2
+        return v
+
+    def from_behind(v, s, n):
+        for i in range(n):
+            v[: i - 1] += s[: i - 1]
+            v[i - 3 :] *= 2
+        return v
+
+    def one_repeated(v, s, n):
+        for i in range(1, n):
+            v[: i + 1] += s[i : i + 1]
+            v[:i] *= s[:1]
+        return v
+
+    def of_another_size(v, s, n):
+        for i in range(n):
+            v[: i + 1] += s[: i + 1]
+            v[i:] *= 2
+        return v
+
+    for function in (cut, from_behind, one_repeated):
+        for n in (12, 11, 3, 12):
+            check(function, R.normal(size=12), R.normal(size=12), n, traced=None)
+    check(of_another_size, R.normal(size=12), R.normal(size=15), 12)
+    check(of_another_size, R.normal(size=15), R.normal(size=12), 12)
+    with pytest.raises(ValueError):
+        ck.jit(of_another_size)(R.normal(size=15), R.normal(size=12), 15)
+
+
+PARTS = [":i", ":i + 1", "1:i + 1", "2:i + 2", "i:", "i + 1:", "i:-1", "i - 1:-2", "i:i + 3",
+         "i + 1:i + 4", ":3", "1:4", "i:2 * i", "i + 1:2 * i + 1", ":-i", "i:i", "::2",
+         "i - 1:i + 2", "i - 3:i", ":5 - i", "i + 9:"]  # fmt: skip
+STORES = ["v[{a}] = s[{b}]", "v[{a}] += s[{b}]", "v[{a}] = v[{b}] * 0.5", "s[{a}] -= v[{b}]",
+          "A[{a}, i] = s[{b}]", "A[i, {a}] += v[{b}]", "A[{a}, {b}] *= 0.5",
+          "A[{a}, {b}] += s[{b}]", "A[{a}] = A[{b}] + 1", "v[i] = s[{a}].sum()",
+          "v[{a}] += s[{a}] * v[{b}]", "A[{a}, 1:] = A[{b}, :-1]"]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_stores_in_parts(seed, tmp_path):
+    draw = random.Random(seed)
+    lines = ["import numpy as np", "def f(A, v, s, n):", f"    for i in range({seed % 3}, n):"]
+    for _ in range(draw.randint(1, 2)):
+        a, b = draw.choice(PARTS), draw.choice(PARTS)
+        b = draw.choice((a, b, draw.choice(PARTS[:4]) if a in PARTS[:4] else b))
+        lines.append("        " + draw.choice(STORES).format(a=a, b=b))
+    text = "\n".join([*lines, "    return v", ""])
+    function = written(text, f"parts_{seed}", tmp_path)
+    jitted = ck.jit(function)
+    for n in (6, 1, 9, seed % 3):
+        given = [R.normal(size=(10, 10)), R.normal(size=10), R.normal(size=10)]
+        theirs, ours = copy.deepcopy(given), copy.deepcopy(given)
+        outcome = []
+        for f, arguments in ((function, theirs), (jitted, ours)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    outcome.append(f(*arguments, n).tolist())
+                except (ValueError, IndexError) as problem:
+                    outcome.append(type(problem))
+        assert type(outcome[0]) is type(outcome[1]), text
+        if isinstance(outcome[0], type):
+            assert outcome[0] is outcome[1], text
+        for x, y in zip(theirs, ours):
+            np.testing.assert_allclose(x, y, rtol=1e-10, err_msg=text)
+
+
 # ---- near misses ---------------------------------------------------------------------------------
 
 
@@ -330,6 +473,14 @@ def energy(x, k):
     return np.sum(A**2 * np.arange(81.0).reshape(9, 9)) / 100
 
 
+def triangle(x, k):
+    v = x * 1.0
+    for i in range(4, -1, -1):
+        v[: i + 1] = np.maximum(0.9 * (0.5 * v[1 : i + 2] + 0.4 * v[: i + 1] ** 2), k[0, 0] * x[0])
+        v[i + 1 :] *= x[i:-1] * np.sin(v[i + 1 :])
+    return np.sum(v * np.arange(6.0))
+
+
 def differences(f, x, step=1e-5):
     found = np.zeros((*np.shape(f(x)), *x.shape))
     for at in np.ndindex(*x.shape):
@@ -350,6 +501,15 @@ def test_gradients_through_moving_parts_to_second_order():
     np.testing.assert_allclose(second, want, rtol=1e-5, atol=1e-5)
     want = differences(lambda v: grad(energy)(v, k), x)
     np.testing.assert_allclose(hessian(energy)(x, k), want, rtol=1e-5, atol=1e-5)
+
+
+def test_gradients_through_lengths_that_change_to_second_order():
+    x, k = R.random(6) + 0.5, R.random((4, 4))
+    np.testing.assert_allclose(
+        grad(triangle)(x, k), differences(lambda v: triangle(v, k), x), rtol=1e-6, atol=1e-6
+    )
+    want = differences(lambda v: grad(triangle)(v, k), x)
+    np.testing.assert_allclose(hessian(triangle)(x, k), want, rtol=1e-5, atol=1e-5)
 
 
 def test_batches_of_moving_parts():
