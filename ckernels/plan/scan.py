@@ -226,9 +226,10 @@ class ScanPlanner:
         for i, init in enumerate(self.sig.inits):
             if i not in self.wanted:
                 continue
-            first = self.inits[i] = self.contiguous(self.plan.layout(init))
+            first = self.inits[i] = self.plan.layout(init)
             shape, strides = first.shape[1:], contiguous_strides(first.shape[1:])
             if self.same(i):
+                first = self.inits[i] = self.contiguous(first)
                 last = row_of(first, first.shape[0] - 1)
                 self.give(self.sig.tap_inputs(i)[-1], last)
                 if self.sig.trace(i) in self.items:
@@ -311,6 +312,7 @@ class ScanPlanner:
         first, moves = self.inits[i], self.moving.moves
         if i in self.kept:
             return self.keep(i, first)
+        first = self.inits[i] = self.contiguous(first)
         if self.given_up(i):  # steps read it while they write its end
             first = self.inits[i] = self.plan.copy(first)
         size, length = row_bytes(first), first.shape[0]
@@ -335,10 +337,12 @@ class ScanPlanner:
     def keep(self, i, first):
         """State `i` stays where it is: only parts of it change, which are stored in place."""
         if self.given_up(i):
+            first = self.inits[i] = self.contiguous(first)
             self.moving.moves[self.new[i]] = base_of(first, first.shape[0] - 1)
             return
         rows = self.ring(i, first, 1)
         self.plan.copy(row_of(first, first.shape[0] - 1), row_of(rows, 0))
+        self.inits[i] = rows  # what the last state is where there is no step
 
     def given_up(self, i):
         """Whether the first value of state `i` lies in memory that the last one takes over."""

@@ -208,6 +208,31 @@ def test_one_trace_serves_all_counts_for_which_parts_stay_inside():
         jitted(x, K4, 3)
 
 
+def test_a_first_value_is_written_once_where_the_steps_change_it():
+    def zeros(x, k, n):
+        A = np.zeros(x.shape)
+        for i in range(n):
+            A[i : i + 4, i : i + 4] += k
+        return A, A.sum()
+
+    def repeated(x, k, n):
+        A = np.broadcast_to(x[0], x.shape).copy()
+        for i in range(n):
+            A[i, i : i + 4] -= k[0]
+        return A
+
+    def transposed(x, k, n):
+        A = x.T.copy()
+        for i in range(n):
+            A[i : i + 4, 1] *= k[0]
+        return A, x
+
+    for function in (zeros, repeated, transposed):
+        for n in (7, 0, 1):
+            jitted = check(function, R.normal(size=(12, 12)), K4, n)
+        assert steps_of(jitted).count("copy") == 1
+
+
 # ---- lengths that change -------------------------------------------------------------------------
 
 
