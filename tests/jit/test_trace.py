@@ -233,6 +233,21 @@ def test_a_first_value_is_written_once_where_the_steps_change_it():
         assert steps_of(jitted).count("copy") == 1
 
 
+def test_few_turns_that_store_in_slices_are_a_scan():
+    def centred(A):
+        for i in range(0, 40, 4):
+            A[i : i + 4] -= A[i : i + 4].mean(0)
+        return A
+
+    def places(A):  # near misses: where nothing moves, few turns are taken one by one
+        for i in range(6):
+            A[1:5] += A[i]
+        return A
+
+    assert "scan" in steps_of(check(centred, R.normal(size=(40, 5))))
+    assert "scan" not in steps_of(check(places, R.normal(size=(8, 5))))
+
+
 # ---- lengths that change -------------------------------------------------------------------------
 
 
