@@ -70,6 +70,40 @@ def parts_side_by_side(node):
     return a
 
 
+@family.rule("add")
+def added_at_a_place(node):
+    """x and what zeros hold at one place, or in one slice that moves, is x with that added there.
+
+    So the gradient of a loop that stores in such places costs in proportion to these. Code: of any
+    key whose indices are scalars.
+    """
+    for x, added in (node.inputs, node.inputs[::-1]):
+        if x.shape != node.shape or added.shape != node.shape or None in node.shape:
+            continue
+        if added.op.name == "advanced_inc" and _zeros(added.inputs[0]):
+            (y, *at), template = added.inputs[1:], added.attrs["template"]
+        elif added.op.name == "scatter_add":
+            (at, y), axis = added.inputs[1:], added.attrs["axis"]
+            at, template = [at], (":",) * axis + ("a",) + (":",) * (x.ndim - axis - 1)
+        else:
+            continue
+        if not any(i.ndim for i in at):
+            return make("advanced_inc", (x, y, *at), {"template": template}, like=node)
+    return None
+
+
+@family.rule("advanced_inc")
+def added_to_a_hole(node):
+    """What is added where zeros were stored is stored there. Code: of any key."""
+    hole, y, *at = node.inputs
+    if hole.op.name != "advanced_set" or hole.attrs != node.attrs or any(i.ndim for i in at):
+        return None
+    x, zero, *there = hole.inputs
+    if there != at or not _zeros(zero):
+        return None
+    return make("advanced_set", (x, y, *at), node.attrs, like=node)
+
+
 def with_part(op, x, axis, first, end, value):
     """`x` with `value` stored in, or added to, a part along one axis."""
     slices = [WHOLE[0]] * x.ndim

@@ -208,9 +208,9 @@ def test_a_result_that_is_one_of_several_arrays(function, compiled):
 
 
 def shrinking(x):
-    value = x.copy()
-    for i in range(len(x) - 1, 0, -1):
-        value[:i] = np.maximum(value[:i], 0.5 * (value[1 : i + 1] + value[:i]))
+    value, n = x.copy(), len(x)
+    for i in range(n - 1, 0, -1):
+        value[:i] = np.maximum(value[:i], 0.5 * (value[n - i :] + value[:i]))
     return value[0]
 
 

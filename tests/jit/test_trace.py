@@ -552,6 +552,23 @@ def test_gradients_through_lengths_that_change_to_second_order():
     np.testing.assert_allclose(hessian(triangle)(x, k), want, rtol=1e-5, atol=1e-5)
 
 
+def test_a_gradient_costs_what_its_places_cost():
+    def scaled(x, k):
+        A = np.ones((40, 40))
+        for e in range(18):
+            A[2 * e : 2 * e + 4, 2 * e : 2 * e + 4] *= k * x[e]
+            A[e] += x[e]
+        return np.sum(A * A) / 1000
+
+    x, k = R.random(18) + 0.5, R.random((4, 4)) + 0.5
+    jitted = grad(scaled)
+    want = differences(lambda v: scaled(v, k), x)
+    np.testing.assert_allclose(jitted(x, k), want, rtol=1e-6, atol=1e-6)
+    last = steps_of(jitted).rpartition("scan of")[2]
+    inside = [s.split(":   ")[1] for s in last.split("\n") if ":   " in s]
+    assert "advanced_set" in inside and "add" not in inside  # of two whole states
+
+
 def test_batches_of_moving_parts():
     x, k = R.random((5, 3)) + 0.5, R.random((4, 4))
     got = vmap(energy, in_axes=(0, None))(x, k)

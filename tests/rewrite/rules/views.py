@@ -21,6 +21,19 @@ def _stored(name, x, *bounds):
     return x
 
 
+AT, TWICE, WHOLE_AXIS = constant(1), constant(np.array([1, 1])), slice(None)
+MOVING = ops.MovingSlice(AT, 2), ops.MovingSlice(constant(3), 2)
+
+
+def zeros(*shape):
+    return to(constant(np.zeros((), F)), *shape)
+
+
+def _at(x, y, key):
+    """`x` with `y` added at a key, whatever it is made of."""
+    return ops.inc_subtensor(x, key, y)
+
+
 def _part(x, low, high):
     return ops.set_slice(ops.zeros_like(x), x[:, low:high], [WHOLE, (low, high, 1)])
 
@@ -145,6 +158,16 @@ EXAMPLES = {
         E(lambda x: _stored("inc_slice", x, (3, 5), (0, 3)), 3, 5),
         E(lambda x: _stored("inc_slice", x, (2, 0, -2), (1, 2)), 3, 5),
     ],
+    "added_at_a_place": [
+        E(lambda x: ops.sin(x) + _at(zeros(3, 5), x[0], (AT, WHOLE_AXIS)), 3, 5),
+        E(lambda x: _at(zeros(3, 5), x[1:, :2], MOVING) + ops.sin(x), 3, 5),
+        E(lambda x: x + _at(zeros(3, 5), ops.sum(x), (AT, AT)), 3, 5),
+        E(lambda x: x + ops.scatter_add(zeros(3, 5), AT, ops.sin(x[:, 1]), 1), 3, 5),
+    ],
+    "added_to_a_hole": [
+        E(lambda x: _at(ops.set_subtensor(ops.sin(x), MOVING, 0.0), x[1:, :2], MOVING), 3, 5),
+        E(lambda x: _at(ops.set_subtensor(ops.sin(x), (AT, AT), 0.0), ops.sum(x), (AT, AT)), 3, 5),
+    ],
     "static_slice": [
         E(
             lambda x: make(
@@ -201,6 +224,18 @@ NEAR = {
         lambda x: _stored("inc_slice", to(x, 3, 7), (0, 3, 2), (3, 5)),
         lambda x: ops.set_slice(_stored("inc_slice", to(x, 3, 7), (0, 2)), 0.0, [WHOLE, (2, 7, 1)]),
         lambda x: ops.set_slice(_stored("set_slice", to(x, 3, 7), (0, 2)), 0.0, [(2, 3, 1)])]),
+    "added_at_a_place": (F, [
+        lambda x: ops.sin(x) + _at(zeros(7), 2.0, (TWICE,)),
+        lambda x: ops.sin(x) + _at(ops.cos(x), 2.0, (AT,)),
+        lambda x: ops.sum(x) + _at(zeros(7), 2.0, (AT,)),
+        lambda x: x + ops.scatter_add(zeros(7), TWICE, constant(dense(2)), 0),
+        lambda x: x - _at(zeros(7), 2.0, (AT,))]),
+    "added_to_a_hole": (F, [
+        lambda x: _at(ops.set_subtensor(x, (AT,), 1.0), 2.0, (AT,)),
+        lambda x: _at(ops.set_subtensor(x, (constant(2),), 0.0), 2.0, (AT,)),
+        lambda x: _at(ops.set_subtensor(x, (ops.MovingSlice(AT, 2),), 0.0), 2.0,
+                      (ops.MovingSlice(AT, 3),)),
+        lambda x: _at(ops.set_subtensor(x, (TWICE,), 0.0), 2.0, (TWICE,))]),
     "static_slice": (F, [rest]),
     "slice_of_one_part": (F, [lambda x: ops.slice_(ops.concatenate([x, -x], 0), [(5, 9, 1)]),
                               lambda x: ops.slice_(ops.concatenate([x, -x], 0), [(0, 14, 7)])]),
