@@ -23,6 +23,8 @@ from .shape import size_of
 __all__ = ["fft", "rfft_half", "irfft_half"]
 
 LONG = 1 << 16  # elements from which threads share a transform
+# rows that have a form in C; the longest: what threads have room for on their stacks
+LENGTHS = tuple(1 << k for k in range(4, 13))
 
 
 @functools.cache

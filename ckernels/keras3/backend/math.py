@@ -3,6 +3,8 @@
 import numpy as np
 
 from ... import ops
+from ...ops.spectra import LENGTHS, complex_of
+from .. import fourier
 from ..casts import result_type, standardize_dtype
 from ..eager import compiled
 from ..rows import as_axis, either, floating, unary, wrapped
@@ -184,54 +186,64 @@ def _parts(found, dtype):
     return found.real.astype(dtype), found.imag.astype(dtype)
 
 
-def _spectrum(x):
+def _scipy():
     import scipy.fft  # Keras asks for SciPy, whose transforms of float32 take half of NumPy's time
 
-    return scipy.fft.fft(x, overwrite_x=True)
+    return scipy.fft
 
 
-def _transform(name, eager, axes, inverse=False):
+def _computed(*xs):
+    """The dtype in which tensors of floats are transformed."""
+    return "float64" if any(x.dtype == "float64" for x in xs) else "float32"
+
+
+def _transform(name, axes, inverse=False):
     def function(x):
         real, imag = _complex(x)
+        dtype, wide = real.dtype, _computed(real, imag)
         if has_traced(real, imag):
-            return _traced_transform(real, imag, axes, inverse)
-        both = np.empty(real.shape, np.result_type(real, imag, np.complex64))
+            parts = _traced_transform(cast(real, wide), cast(imag, wide), axes, inverse)
+            return tuple(cast(p, dtype) for p in parts)
+        if axes == (-1,) and real.size >= MANY and real.shape[-1] in LENGTHS:
+            parts = compiled(fourier.transform, cast(real, wide), cast(imag, wide))
+            return tuple(cast(p, dtype) for p in parts)
+        both = np.empty(real.shape, complex_of(wide))
         both.real, both.imag = real, imag
-        return _parts(eager(both), real.dtype)
+        return _parts(getattr(_scipy(), name)(both, overwrite_x=True), dtype)
 
     function.__name__, function.__doc__ = name, f"keras.ops.{name} of arrays and traced values."
     return function
 
 
 def _traced_transform(real, imag, axes, inverse):
-    """Transforms of traced values as products with the matrix of roots of unity, axis by axis."""
+    """Transforms of traced values, axis by axis."""
     for axis in axes:
-        size = real.shape[axis]
-        turn = np.outer(np.arange(size), np.arange(size)) % size
-        angle = 2 * np.pi * turn / size * (1 if inverse else -1)
-        cosine, sine = (f(angle).astype(str(real.dtype)) for f in (np.cos, np.sin))
-        re, im = moveaxis(real, axis, -1), moveaxis(imag, axis, -1)
-        scale = 1 / size if inverse else 1.0
-        real = moveaxis((re @ cosine - im @ sine) * scale, -1, axis)
-        imag = moveaxis((re @ sine + im @ cosine) * scale, -1, axis)
+        parts = [node_of(moveaxis(p, axis, -1)) for p in (real, imag)]
+        real, imag = wrapped(fourier.transform(*parts, inverse))
+        if inverse:
+            count = real.shape[-1] or cast(shape(real)[-1], real.dtype)
+            real, imag = real / count, imag / count
+        real, imag = moveaxis(real, -1, axis), moveaxis(imag, -1, axis)
     return real, imag
 
 
-fft = _transform("fft", _spectrum, (-1,))
-fft2 = _transform("fft2", np.fft.fft2, (-2, -1))
-ifft2 = _transform("ifft2", np.fft.ifft2, (-2, -1), inverse=True)
+fft = _transform("fft", (-1,))
+fft2 = _transform("fft2", (-2, -1))
+ifft2 = _transform("ifft2", (-2, -1), inverse=True)
 
 
 def rfft(x, fft_length=None):
     x = convert_to_tensor(x)
-    x = cast(x, floating(standardize_dtype(x.dtype)))
+    dtype = standardize_dtype(x.dtype)
+    dtype = dtype if dtype == "float64" else floating(dtype)
+    x = cast(x, "float64" if dtype == "float64" else "float32")
     if not isinstance(x, Symbolic):
-        return _parts(np.fft.rfft(x, fft_length), x.dtype)
+        return _parts(_scipy().rfft(x, fft_length), dtype)
     x = _of_length(x, fft_length)
-    pairs = ops.rfft(ops.reshape(x.node, [-1, x.shape[-1]]))
-    parts = [ops.getitem(pairs, (Ellipsis, i)) for i in (0, 1)]
-    sizes = [ops.size_of(x.node, a) for a in range(x.ndim - 1)]
-    return tuple(Symbolic(ops.reshape(p, [*sizes, x.shape[-1] // 2 + 1])) for p in parts)
+    if fourier.real_in_c(x.shape[-1]):
+        return tuple(cast(p, dtype) for p in wrapped(fourier.half(x.node)))
+    pairs = ops.rfft(x.node)
+    return tuple(cast(Symbolic(ops.getitem(pairs, (Ellipsis, i))), dtype) for i in (0, 1))
 
 
 def _of_length(x, length):
@@ -245,15 +257,19 @@ def _of_length(x, length):
 
 def irfft(x, fft_length=None):
     real, imag = _complex(x)
+    dtype, wide = real.dtype, _computed(real, imag)
     if not has_traced(real, imag):
-        return np.fft.irfft(real + 1j * imag, fft_length).astype(real.dtype)
+        return _scipy().irfft(real + 1j * imag, fft_length).astype(dtype, copy=False)
+    real, imag = cast(real, wide), cast(imag, wide)
     length = 2 * (real.shape[-1] - 1) if fft_length is None else fft_length
     real, imag = _of_length(real, length // 2 + 1), _of_length(imag, length // 2 + 1)
-    pairs = ops.stack([node_of(real), node_of(imag, real.dtype)], -1)
-    sizes = [ops.size_of(node_of(real), a) for a in range(real.ndim - 1)]
-    rows = ops.reshape(pairs, [-1, length // 2 + 1, 2])
-    found = ops.irfft(rows, is_odd=bool(length % 2))
-    return cast(Symbolic(ops.reshape(found, [*sizes, length])), real.dtype)
+    if fourier.real_in_c(length):
+        found = fourier.whole(node_of(real), node_of(imag), length)
+        found = ops.mul(found, node_of(1 / length, wide))
+    else:
+        pairs = ops.stack([node_of(real), node_of(imag)], -1)
+        found = ops.irfft(pairs, is_odd=bool(length % 2))
+    return cast(Symbolic(found), dtype)
 
 
 def _window(window, sequence_length, fft_length, dtype):

@@ -11,9 +11,9 @@ from ...codegen.layout import as_pairs
 from ...codegen.lower import Launch
 from ...codegen.raw import Dims, RawKernel, block, moved, unravel
 from ...graph.shapes import product
+from ...ops.spectra import LENGTHS
 from ...schedule.cost import work
 
-LENGTHS = [1 << k for k in range(4, 13)]  # the longest: what threads have room for on their stacks
 TYPES = {"complex64": "float", "complex128": "double"}
 TURNED = [f"const $type c{k} = c[{k} * turn], s{k} = s[{k} * turn];" for k in (1, 2, 3)]
 FOUR = [
