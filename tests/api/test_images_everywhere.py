@@ -178,7 +178,7 @@ def test_float16_is_computed_in_float32(name):
 
 @pytest.mark.parametrize("name", [n for n in CASES if "local" not in n and "transpose" not in n])
 def test_new_sizes_need_no_kernel(name):
-    """Values and gradients of images of four sizes from one function with open shapes.
+    """Values and gradients of images of five sizes from one function with open shapes.
 
     A small image, a large one and one of at most 256 pixels first: long sums are cut in parts, and
     small images are padded and summed in other ways, so these may have kernels of their own. What
