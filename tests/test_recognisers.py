@@ -35,6 +35,8 @@ NEAR = {
     "plan/scan_of_elements.py": ("plan/test_scan_of_elements.py",
                                  "test_near_misses_are_looked_at_one_by_one",
                                  "test_near_misses_of_an_element_that_stays"),
+    "plan/scan_terms.py": ("plan/test_scan_terms.py",
+                           "test_a_sum_at_times_keeps_its_sign_and_bits"),
     "plan/stores.py": ("plan/test_stores.py", "test_near_misses",
                        "test_states_that_change_places_are_not_stored_in_place"),
     "schedule/parameters.py": ("schedule/test_parameters.py",

@@ -20,7 +20,8 @@ from ..codegen.ir import Kernel
 from ..codegen.raw import RawKernel, block
 from ..graph.sizes import Size
 from .instructions import Branch, KernelCall, Move, Scan, flatten
-from .scan_of_elements import Line, ScanOfElements, is_line
+from .scan_of_elements import ScanOfElements
+from .scan_terms import Line, is_line
 
 RAW = ("gather", "scatter", "check_indices")  # of the kernels with a template these
 MOST_PS = 20_000_000  # what a kernel of a step takes at most: others may be shared by threads
