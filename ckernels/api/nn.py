@@ -38,7 +38,10 @@ def relu(x, alpha=0.0, max_value=None):
     x = node_of(x)
     weak_zero = isinstance(alpha, numbers.Real) and alpha == 0
     y = ops.relu(x) if weak_zero else ops.where(ops.lt(x, 0), ops.mul(x, operand(alpha)), x)
-    return Tensor(y if max_value is None else ops.minimum(y, operand(max_value)))
+    if max_value is None:
+        return Tensor(y)
+    most = operand(max_value)  # of two equal operands the first has the slope
+    return Tensor(ops.minimum(*((most, y) if ops.leave_nothing(0, most) else (y, most))))
 
 
 def elu(x, alpha=1.0):

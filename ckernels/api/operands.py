@@ -212,9 +212,7 @@ def clipped(x, low, high):
     x, plain = node_of(x), (int, float)
     if isinstance(low, plain) and isinstance(high, plain) and high < low:
         high = low
-    if low is not None:
-        x = ops.maximum(x, operand(low))
-    return x if high is None else ops.minimum(x, operand(high))
+    return ops.clip(x, *(None if bound is None else operand(bound) for bound in (low, high)))
 
 
 # ---- new values of variables ---------------------------------------------------------------------

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..base import dtypes
 from ..base.errors import DTypeError, ShapeError
-from ..graph.node import make
+from ..graph.folding import of_sizes
+from ..graph.node import Node, make
 from ..graph.op import Op
 from ..graph.shapes import axis_of
 from ..graph.sizes import Size
@@ -31,7 +32,7 @@ from .logic import eq, ge, gt, isnan, le, lt
 __all__ = ["cast", "add", "sub", "mul", "true_div", "masked_mul", "masked_div",
            "floor_div", "mod", "pow", "neg", "abs",
            "sign", "square", "sqr", "sqrt", "rsqrt", "reciprocal", "floor", "ceil", "trunc",
-           "round", "maximum", "minimum", "clip", "where", "masked",
+           "round", "maximum", "minimum", "clip", "leave_nothing", "where", "masked",
            "relu", "identity", "stop_gradient",
            "deg2rad", "rad2deg", "real", "imag", "complex_of", "conj", "angle", "iota",
            "zeros_like", "ones_like", "full_like", "broadcast_like"]  # fmt: skip
@@ -348,10 +349,28 @@ minimum = _extremum(
 )
 
 
+def leave_nothing(low, high):
+    """Whether these bounds are constants with no number between them: their clip is constant."""
+
+    def value(bound):
+        if type(bound) in (int, float):
+            return bound
+        node = None if is_weak(bound) else getattr(bound, "node", bound)
+        return node.value if type(node) is Node and not of_sizes(node) else None
+
+    low, high = value(low), value(high)
+    if low is None or high is None or np.ndim(low) and np.ndim(high) and low.shape != high.shape:
+        return False
+    return bool(np.all(np.greater_equal(low, high)))
+
+
 def clip(x, low, high):
-    """x limited to [low, high]; None leaves a side open. On the bounds the gradient passes."""
+    """x limited to [low, high]; None leaves a side open. On the bounds the gradient passes, but
+    where they are constants that leave nothing between them."""
     y = x if low is None else maximum(x, low)
-    return to_node(y, "clip") if high is None else minimum(y, high)
+    if high is None:
+        return to_node(y, "clip")
+    return minimum(high, y) if leave_nothing(low, high) else minimum(y, high)
 
 
 # fmt: off

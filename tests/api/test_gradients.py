@@ -10,7 +10,8 @@ import ckernels as K
 from ckernels import config
 from ckernels.api.tensor import Tensor
 from ckernels.base.errors import CKernelsError, DisconnectedError
-from tests.jit.test_slopes import POINTS, smooth
+from ckernels.compat import keras2
+from tests.jit.test_slopes import POINTS, outside, smooth
 
 
 def vector(name=None, dtype="float64"):
@@ -183,3 +184,24 @@ def test_slopes_of_all_functions_where_formulas_change(count):
                 assert not wrong.any(), (name, [a[wrong] for a in (*args, slope, want)])
                 compared += int(np.sum(at))
     assert compared > 300
+
+
+LIMITS = [(1.0, 1.0), (0.0, 0), (2, -1), (1, None), (None, 0.5), (-1, 0.5), (np.ones(9), 1.0)]
+LIMITS += [(np.float64(0.5), np.float64(0.5)), (0.0, np.full(9, -0.0))]
+OPTIONS = {f"clip {limits}": lambda x, limits=limits: K.clip(x, *limits) for limits in LIMITS}
+for _alpha, _most in itertools.product([0, 0.0, 0.3, 1.0, -0.5], [None, 0, -1.0, 1, 0.5]):
+    OPTIONS[f"relu {_alpha} {_most}"] = lambda x, a=_alpha, most=_most: K.relu(x, a, most)
+    for _at in (0.0, 1.0, -0.5):
+        OPTIONS[f"keras2 relu {_alpha} {_most} {_at}"] = lambda x, a=_alpha, most=_most, at=_at: (
+            keras2.relu(x, a, most, at)
+        )
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_slopes_at_corners_are_between_those_of_both_sides(name):
+    x, points = vector(), np.array(POINTS)
+    y = OPTIONS[name](x)
+    with config.change(mode="reference"):
+        f, g = K.function([x], y), K.function([x], K.grad(K.sum(y), x))
+        wrong = outside(f, g(points), [points])
+    assert not wrong.any(), (points[wrong], g(points)[wrong])

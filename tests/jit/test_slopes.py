@@ -39,6 +39,36 @@ def smooth(f, args, k):
     return c, alike & np.isfinite(c) & np.isfinite(wide)
 
 
+def outside(f, slope, args, k=0):
+    """Where a slope of f by its operand k is not between those to its two sides."""
+    found = []
+    for step in (1e-5, 1e-4):
+        high, mid, low = (f(*args[:k], args[k] + s, *args[k + 1 :]) for s in (step, 0.0, -step))
+        found.append(np.array([(high - mid) / step, (mid - low) / step]))
+    ends, wide = found
+    room = 1e-3 * (1 + np.abs(ends).max(0))
+    at = (np.abs(ends - wide) < room).all(0)
+    return at & ~((ends.min(0) - room <= slope) & (slope <= ends.max(0) + room))
+
+
+LIMITED = [lambda x: np.clip(x, 1.0, 1.0), lambda x: np.clip(x, 0, -0.0),
+           lambda x: x.clip(0.5, 0.5), lambda x: np.clip(x, 2, -1),
+           lambda x: np.clip(x, 1, None), lambda x: x.clip(None, 0.5),
+           lambda x: np.clip(x, a_min=-1, a_max=0.5), lambda x: x.clip(min=1, max=np.int8(1)),
+           lambda x: np.minimum(x, 1), lambda x: np.maximum(0.5, x)]  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["reference", "compiled"])
+@pytest.mark.parametrize("f", LIMITED)
+def test_slopes_of_what_is_limited(f, mode):
+    """Limits that leave nothing between them make a constant: its slope is 0 on them, too."""
+    x = np.array(POINTS)
+    with config.change(mode=mode):
+        slope = grad(lambda x: np.sum(f(x)))(x)
+    wrong = outside(f, slope, [x])
+    assert not wrong.any(), (x[wrong], slope[wrong])
+
+
 @pytest.mark.parametrize("ufunc", FLOATS, ids=lambda u: u.__name__)
 def test_slopes_at_special_points(ufunc):
     grid = itertools.product(POINTS[: 9 if ufunc.nin < 3 else 5], repeat=ufunc.nin)

@@ -525,6 +525,11 @@ def test_slopes_of_equal_operands(name):
         between_both_sides(name, getattr(ops, name), x[apart], y[apart])
 
 
+@pytest.mark.parametrize("low, high", [(1, 1), (0.0, 0.0), (0.5, 0.5), (-1, 0.5), (3, -3)])
+def test_slopes_of_what_is_limited(low, high):
+    between_both_sides("clip", lambda x: ops.clip(x, low, high), CORNERS)
+
+
 @pytest.mark.parametrize("name", ["max", "min", "amax", "nanmax", "median", "logsumexp", "ptp"])
 def test_equal_elements_share_a_slope(name):
     """Both go up together with what they are elements of, and it with them."""

@@ -184,11 +184,7 @@ def clip(x, x_min, x_max):
     x = cast(x, dtype)
     low, high = (None if b is None else convert_to_tensor(b, dtype) for b in (x_min, x_max))
 
-    def graph(n, low, high):
-        n = n if low is None else ops.maximum(n, low)
-        return n if high is None else ops.minimum(n, high)
-
-    return cast(either(np.clip, graph, x, low, high), dtype)
+    return cast(either(np.clip, ops.clip, x, low, high), dtype)
 
 
 def round(x, decimals=0):

@@ -46,9 +46,12 @@ def clip(rule, a, a_min=NONE, a_max=NONE, out=None, *, min=NONE, max=NONE, **kwa
     low = min if a_min is NONE else a_min
     high = max if a_max is NONE else a_max
     y = as_operand(a)
-    for bound, function in ((low, np.maximum), (high, np.minimum)):
-        if bound is not None and bound is not NONE:
-            y = ufunc(rule, function, y, bound)
+    low, high = (None if b is None or b is NONE else as_operand(b) for b in (low, high))
+    if low is not None:
+        y = ufunc(rule, np.maximum, y, low)
+    if high is not None:  # of two equal operands the first has the slope
+        pair = (high, y) if ops.leave_nothing(low, high) else (y, high)
+        y = ufunc(rule, np.minimum, *pair)
     return node_of(y, rule)
 
 

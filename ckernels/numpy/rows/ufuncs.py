@@ -191,7 +191,7 @@ def _bit_count(x):
 
 
 def _clip(x, low, high):
-    return _real_only(ops.minimum)(ops.maximum(x, low), high)
+    return _real_only(ops.clip)(x, low, high)
 
 
 def _matrix_vector(a, x):

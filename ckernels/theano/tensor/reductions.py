@@ -5,6 +5,7 @@ engine adds float32 up in double). axis=None means all axes, also for argmax.
 """
 
 import copy
+import numbers
 
 import numpy as np
 
@@ -491,7 +492,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
 
 def abs_norm(x, L, axis=None, keepdims=False):  # noqa: N803 (Theano's name)
     """The L-norm over axes: (sum |x|^L)^(1/L), for 0 the count of what is not zero."""
-    from .elementwise import abs_, cast, neq, pow, sqrt  # hides Python's pow
+    from .elementwise import abs_, cast, neq, pow, sqrt, switch  # hides Python's pow
 
     if L == 0:
         return cast(neq(x, 0), x.dtype).sum(axis=axis, keepdims=keepdims)
@@ -499,7 +500,14 @@ def abs_norm(x, L, axis=None, keepdims=False):  # noqa: N803 (Theano's name)
         return abs_(x).max(axis=axis, keepdims=keepdims)
     if L == 2:
         return sqrt((abs_(x) ** 2).sum(axis=axis, keepdims=keepdims))
-    return pow(pow(abs_(x), L).sum(axis=axis, keepdims=keepdims), 1.0 / L)
+    if L == -float("inf"):
+        return abs_(x).min(axis=axis, keepdims=keepdims)
+    if isinstance(L, numbers.Real) and L < 0:  # a zero makes it 0, with the slope of abs there
+        some = neq(x, 0)
+        powers = switch(some, pow(switch(some, abs_(x), 1), float(L)), float("inf"))
+    else:
+        powers = pow(abs_(x), L)
+    return pow(powers.sum(axis=axis, keepdims=keepdims), 1.0 / L)
 
 
 def logsumexp(x, axis=None, keepdims=False):

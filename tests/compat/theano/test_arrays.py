@@ -241,6 +241,20 @@ def test_norms_of_matrices(ord):
     np.testing.assert_allclose(called(lambda a: nlinalg.norm(a, ord), M), want, rtol=1e-12)
 
 
+@pytest.mark.parametrize("k", [-np.inf, -3, -1, -0.5, 0.5, 1, 2, 3, np.inf])
+def test_norms_of_any_number(k):
+    """A zero makes a norm of a negative number 0: its slope there is that of abs."""
+    for v in (V, M[0], np.array([0.0, 2.0, -3.0]), np.zeros(3), np.array([2.0])):
+        found = called(lambda v: v.norm(k), v)
+        np.testing.assert_allclose(found, np.linalg.norm(v, k), rtol=1e-12)
+    slopes(lambda m: m.norm(k, axis=1), M)
+    if k < 0:
+        x = T.dvector()
+        f = theano.function([x], T.grad(x.norm(k), x))
+        for v in ([0.0, 2.0, -3.0], [0.0, 0.0, 1.0], [0.0]):
+            np.testing.assert_array_equal(f(np.array(v)), np.zeros(len(v)))
+
+
 def test_slopes_of_these():
     slopes(lambda a: nlinalg.norm(a, "fro"), M)
     slopes(lambda v: nlinalg.norm(v, 2), V + 0.1)
