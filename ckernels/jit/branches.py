@@ -338,7 +338,7 @@ def run_over(tree, trace, leaves):
     values = [traced_leaf(jitted, trace, i, x, n)
               for i, (x, n) in enumerate(zip(leaves, tree.inputs))]  # fmt: skip
     build = TracedNames(trace, program)
-    args, kwargs, free = put_together(tree.described, iter(values), build.of_class)
+    args, kwargs, free = put_together(tree.described, iter(values), build)
     build.name(free)
     if jitted.static:
         bound = inspect.BoundArguments(jitted.signature, {

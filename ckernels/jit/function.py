@@ -42,7 +42,7 @@ from .number import PythonNumber
 from .program import Reads, TracedNames, plain
 from .syntax import transformed
 from .trace import LARGE, SMALL, Asked, Pinned
-from .trees import flatten
+from .trees import flatten, functions_of
 
 VARIANTS = 24  # values of pinned numbers that get traces of their own; beyond, calls are NumPy's
 
@@ -69,6 +69,7 @@ PUBLIC = (
     "wait",
 )  # what users have; the rest is the engine's
 MOST_LEAVES = 32  # of calls that C dispatches
+MOST_GIVEN = 64  # functions as arguments; each may be traced anew
 
 
 class Jitted(Dispatch):
@@ -255,8 +256,15 @@ class Jitted(Dispatch):
         if free is None:
             program = self.look()
             free = program.current()
-        leaves = []
-        described = flatten(self.named((args, kwargs, free)), is_leaf, leaves)
+        while True:
+            leaves = []
+            described = flatten(self.named((args, kwargs, free)), is_leaf, leaves)
+            new = [f for f in functions_of(described) if not program.met(f)]
+            if not new:
+                break
+            program = self.with_functions(program, new)
+            free = program.current()
+        self.program = program
         key = (described, *[self.leaf_key(i, x) for i, x in enumerate(leaves)])
         try:
             plan = self.plans.get(key)
@@ -312,6 +320,18 @@ class Jitted(Dispatch):
 
     def looked(self):
         return Reads(self.function)
+
+    def with_functions(self, program, new):
+        """A Reads that knows the functions among the arguments too: their names may change."""
+        given = [*program.given, *new]
+        if len(given) > MOST_GIVEN:
+            raise NotSupported(f"more than {MOST_GIVEN} functions as arguments: give those that "
+                               "were made once")  # fmt: skip
+        made = self.looked()
+        for each in given:
+            made.meet(each)
+        made.given = given
+        return made
 
     def leaf_key(self, place, x, sized=False):
         """What of a leaf a trace is made for. sized: for these sizes only."""

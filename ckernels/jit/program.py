@@ -44,6 +44,7 @@ def plain(function):
 
     made.__name__ = getattr(function, "__name__", type(function).__name__)
     made.__qualname__ = getattr(function, "__qualname__", made.__name__)
+    made.__module__ = None  # no library's: what it holds is read at each call
     with contextlib.suppress(ValueError):  # of C
         made.__signature__ = inspect.signature(function)
     return made
@@ -68,6 +69,8 @@ class Reads:
     def __init__(self, function):
         self.function, self.fixed, self.free = function, [], []
         self.known = {}  # {id of a function: the function}
+        self.given = []  # functions among the arguments
+        self.refused = {}  # {id of one of them: why it cannot be traced}
         self.look(function)
 
     def look(self, function):
@@ -118,6 +121,22 @@ class Reads:
             self.fixed.append((holder, name, value))
         else:
             self.free.append((holder, name))
+
+    def met(self, function):
+        """Whether names of a function among the arguments are known, or need not be."""
+        own = getattr(function, "traced_function", lambda: [function])()
+        known = all(id(f) in self.known or namespace.library(f.__module__) for f in own)
+        return known or id(function) in self.refused
+
+    def meet(self, function):
+        """Look at a function among the arguments, which may be one that is never called."""
+        before = dict(self.known), list(self.fixed), list(self.free)
+        try:
+            for each in getattr(function, "traced_function", lambda: [function])():
+                self.look(each)
+        except NotSupported as problem:
+            self.known, self.fixed, self.free = before
+            self.refused[id(function)] = str(problem)
 
     def current(self):
         """The values of the free names, as they are now; None where a fixed one has changed."""
@@ -194,7 +213,8 @@ class TracedNames:
     value} of the free names."""
 
     def __init__(self, trace, program):
-        self.trace, self.program, self.made, self.values = trace, program, {}, {}
+        self.trace, self.program, self.made, self.values = trace, program, {}, None
+        self.nameless = []  # functions that wait for these values
         self.classes = {}
         self.builtins, self.flow = namespace.builtin_names(), Flow(trace)
         self.numpy = namespace.Namespace(trace)
@@ -212,6 +232,7 @@ class TracedNames:
     def name(self, values):
         """Give the free names their traced values."""
         self.values = dict(zip((key_of(h, n) for h, n in self.program.free), values))
+        self.give_names()
 
     def of_class(self, kind):
         """A class like `kind` whose methods have traced names; what a method reads of its module
@@ -232,13 +253,9 @@ class TracedNames:
         found = self.classes[kind] = type(kind)(kind.__name__, (kind,), own)
         return found
 
-    @staticmethod
-    def shared(kind, name):
-        def refuse(self):
-            raise NotSupported(f"{kind.__name__}.{name} is data of a class, which a trace would "
-                               "not see change: give it to the object")  # fmt: skip
-
-        return refuse
+    def shared(self, kind, name):
+        return self.refusing(f"{kind.__name__}.{name} is data of a class, which a trace would not "
+                             "see change: give it to the object")  # fmt: skip
 
     def method(self, function):
         def method(*args, **kwargs):
@@ -278,6 +295,27 @@ class TracedNames:
             return value if namespace.library(value) else UserModule(self, value)
         return value
 
+    def given(self, function):
+        """What stands for a function among the arguments; it is told from others by `given_as`."""
+        if id(function) in self.program.refused:
+            made = self.refusing(self.program.refused[id(function)])
+        elif hasattr(function, "traced_function"):
+            made = function.traced(self)
+        elif namespace.library(function.__module__):
+            return function
+        else:
+            made = self.function(function)
+        if isinstance(made, types.FunctionType):
+            made.given_as = function
+        return made
+
+    @staticmethod
+    def refusing(why):
+        def refuse(*args, **kwargs):
+            raise NotSupported(why)
+
+        return refuse
+
     def function(self, original):
         """`original` with traced names."""
         if not isinstance(original, types.FunctionType):
@@ -291,18 +329,25 @@ class TracedNames:
         code = found[0] if found else original.__code__
         names.update(self.flow.names() if found else {})
         made = types.FunctionType(code, names, original.__name__, None, cells or None)
-        given = {place: self.seen(d := Default(original, place), "value", d.value)
-                 for place in defaults_of(original)}  # fmt: skip
-        made.__defaults__ = tuple(v for p, v in given.items() if isinstance(p, int)) or None
-        made.__kwdefaults__ = {p: v for p, v in given.items() if not isinstance(p, int)} or None
         self.made[id(original)] = made  # before its names: functions call themselves
-        for name in names_of(original.__code__).read:
-            if name in original.__globals__:
-                value = original.__globals__[name]
-                names[name] = self.seen(original.__globals__, name, value)
-        for cell, old in zip(cells, original.__closure__ or ()):
-            cell.cell_contents = self.seen(old, "cell_contents", old.cell_contents)
+        self.nameless.append((original, made))
+        if self.values is not None:
+            self.give_names()
         return made
+
+    def give_names(self):
+        while self.nameless:
+            original, made = self.nameless.pop()
+            given = {place: self.seen(d := Default(original, place), "value", d.value)
+                     for place in defaults_of(original)}  # fmt: skip
+            made.__defaults__ = tuple(v for p, v in given.items() if isinstance(p, int)) or None
+            made.__kwdefaults__ = {p: v for p, v in given.items() if not isinstance(p, int)} or None
+            for name in names_of(original.__code__).read:
+                if name in original.__globals__:
+                    value = original.__globals__[name]
+                    made.__globals__[name] = self.seen(original.__globals__, name, value)
+            for cell, old in zip(made.__closure__ or (), original.__closure__ or ()):
+                cell.cell_contents = self.seen(old, "cell_contents", old.cell_contents)
 
 
 class UserModule:

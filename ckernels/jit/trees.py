@@ -30,7 +30,9 @@ def flatten(tree, is_leaf, leaves, depth=0):
         raise NotSupported("an argument that holds itself, or is nested too deep")
     kind = type(tree)
     if isinstance(tree, STATIC) or hasattr(kind, "traced_function"):
-        return ("static", kind, _hashable(tree))
+        if kind is types.FunctionType:
+            tree = getattr(tree, "given_as", tree)
+        return ("static", type(tree), _hashable(tree))
     if kind in (tuple, list) or (isinstance(tree, tuple) and hasattr(kind, "_fields")):
         return (kind, tuple([flatten(t, is_leaf, leaves, depth + 1) for t in tree]))
     if kind is dict:
@@ -55,7 +57,7 @@ def _hashable(tree):
 def _plain(kind):
     """Whether objects of a class are their attributes: written in Python, with no slots, and no
     state that a base class in C keeps."""
-    if kind.__module__ in ("builtins", "numpy") or kind.__module__.startswith("numpy."):
+    if kind.__module__.partition(".")[0] in ("builtins", "functools", "numpy"):
         return False
     own = [c for c in kind.__mro__[:-1]]
     return bool(own) and all(
@@ -64,23 +66,40 @@ def _plain(kind):
     )
 
 
-def put_together(description, leaves, of_class=None):
-    """The tree of a description, with the next ones of the iterator `leaves`. of_class: class ->
-    the class that objects of it get."""
+def functions_of(description):
+    """The functions of Python's that a tree has, those under jit among them."""
+    if description == LEAF:
+        return
+    if description[0] != "static":
+        for part in description[-1]:
+            yield from functions_of(part)
+    elif is_function(description):
+        yield description[2]
+
+
+def is_function(description):
+    return description[1] is types.FunctionType or hasattr(description[1], "traced_function")
+
+
+def put_together(description, leaves, build=None):
+    """The tree of a description, with the next ones of the iterator `leaves`. build: what makes
+    classes and functions anew."""
     if description == LEAF:
         return next(leaves)
     kind = description[0]
     if kind == "static":
         found = description[2]
+        if build is not None and is_function(description):
+            return build.given(found)
         return slice(*found) if description[1] is slice else found
     if kind is dict:
         keys = [k for _, k in description[1]]
-        return dict(zip(keys, [put_together(d, leaves, of_class) for d in description[2]]))
+        return dict(zip(keys, [put_together(d, leaves, build) for d in description[2]]))
     if kind is object:
         kind = description[1]
-        made = object.__new__(kind if of_class is None else of_class(kind))
-        values = [put_together(d, leaves, of_class) for d in description[3]]
+        made = object.__new__(kind if build is None else build.of_class(kind))
+        values = [put_together(d, leaves, build) for d in description[3]]
         vars(made).update(zip(description[2], values))
         return made
-    parts = [put_together(d, leaves, of_class) for d in description[1]]
+    parts = [put_together(d, leaves, build) for d in description[1]]
     return kind(*parts) if hasattr(kind, "_fields") else kind(parts)

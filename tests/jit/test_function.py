@@ -907,6 +907,85 @@ def test_what_a_bound_method_reads_is_read_at_each_call():
         ck.jit(model.cost, static="self")
 
 
+RATE, PARTS, LEAKED = 2.0, [V], None
+
+
+def decay(y):
+    return -RATE * y + (PARTS[0] if y[0] > 0 else 1.0)
+
+
+def euler(f, y):
+    for _ in range(3):
+        y = y + 0.1 * f(y)
+    return y
+
+
+def noise(y):
+    return y + np.random.rand()
+
+
+@dataclasses.dataclass
+class Ready:
+    f: object
+    told: object = print
+
+    def run(self, y):
+        return euler(self.f, y) * 2
+
+
+GIVEN = [
+    (euler, lambda: (decay, V)),
+    (functools.partial(euler, decay), lambda: (V,)),
+    (lambda f, y: f[0](y), lambda: ([decay], V)),
+    (euler, lambda: (ck.jit(decay), V)),
+    (lambda ready, y: ready.run(y), lambda: (Ready(decay), V)),
+    (lambda y, f=functools.partial: f(euler, decay)(y), lambda: (V,)),
+]
+
+
+@pytest.mark.parametrize("function, args", GIVEN, ids=range(len(GIVEN)))
+def test_what_a_function_among_the_arguments_reads_is_read_at_each_call(
+    monkeypatch, function, args
+):
+    f = ck.jit(function)
+    for rate, parts in ((2.0, [V]), (0.5, [V]), (3, [-V]), (1.0, [np.ones(1)])):
+        monkeypatch.setitem(globals(), "RATE", rate)
+        monkeypatch.setitem(globals(), "PARTS", parts)
+        np.testing.assert_allclose(f(*args()), function(*args()), rtol=1e-12)
+    assert not f.report()["numpy"]
+
+
+def test_functions_among_the_arguments_are_traced_or_called_each_time():
+    def leaking(y):
+        global LEAKED
+        LEAKED = y
+        return y
+
+    f = ck.jit(euler)
+    with pytest.warns(CKernelsWarning, match="np.random"):
+        assert (f(noise, V) != f(noise, V)).all()
+    with pytest.warns(CKernelsWarning, match="assigns to 'LEAKED'"):
+        f(leaking, V)
+    assert LEAKED is not None
+    g = ck.jit(lambda ready, y: ready.f(y))
+    np.testing.assert_array_equal(g(Ready(np.exp, leaking), V), np.exp(V))  # it is never called
+    assert not g.report()["numpy"]
+    h = ck.jit(lambda f, y: f(y), strict=False)
+    with pytest.warns(CKernelsWarning, match="functions as arguments"):
+        for i in range(70):
+            np.testing.assert_array_equal(h(lambda y, i=i: y + i, V[:2]), V[:2] + i)
+
+
+def test_what_a_partial_function_of_a_method_reads_is_read_at_each_call():
+    model = Cost(V)
+    bound = functools.partial(model.cost)
+    f = ck.jit(bound)
+    for scale in (V, -V, 2.0, np.float32(3)):
+        model.scale = scale
+        np.testing.assert_allclose(f(V), bound(V), rtol=1e-12)
+    assert not f.report()["numpy"]
+
+
 def test_explain_says_what_traces_compute():
     @ck.jit
     def f(x, power):
