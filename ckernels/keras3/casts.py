@@ -51,6 +51,7 @@ def result_type(*dtypes):
 KEPT = frozenset(
     d for d, name in _NAMES.items() if d.kind in "biuf" and result_type(d) == name != "int64"
 )
+FLOAT = np.dtype("float32")  # that of most arrays, which some functions take at once
 
 
 def cast_node(node, dtype):

@@ -110,3 +110,64 @@ def test_one_function_for_pictures_of_all_sizes():
     for size in range(3, 8):
         found = call(size)
     assert (found.misses, found.hits) == (first.misses, first.hits + 5)
+
+
+@pytest.mark.parametrize("equal_nan", [False, True])
+def test_what_is_close_to_what(equal_nan):
+    """NumPy's answer, for each of these numbers beside each."""
+    ends = [0, -0.0, 1e-9, 1.1e-8, 1, 1.000009, 1.00002, -1, 3e38, -3e38, np.inf, -np.inf, np.nan]
+    x, y = (a.ravel() for a in np.meshgrid(*[np.array(ends, "float32")] * 2))
+    for rtol, atol in ((1e-5, 1e-8), (0.5, 0.0), (0.0, 2.0), (np.inf, 0.0)):
+        with np.errstate(all="ignore"):
+            wanted = np.isclose(x, y, rtol, atol, equal_nan)
+        for a, b in ((x, y), (x.reshape(13, 13)[:, ::2], y.reshape(13, 13)[:, ::2])):
+            found = ops.isclose(a, b, rtol, atol, equal_nan)
+            assert found.dtype == bool
+            of = wanted if a is x else wanted.reshape(13, 13)[:, ::2]
+            np.testing.assert_array_equal(found, of)
+    assert ops.isclose(x[:0], y[:0]).shape == (0,)
+    np.testing.assert_array_equal(ops.isclose(x[4:7], x[4]), [True, True, False])
+
+
+def test_determinants_of_what_has_none():
+    x = np.stack([np.eye(3), np.zeros((3, 3)), -2 * np.eye(3), np.full((3, 3), np.nan)])
+    sign, log = ops.slogdet(x.astype("float32"))
+    np.testing.assert_array_equal(sign[:3], [1, 0, -1])
+    np.testing.assert_allclose(log, [0, -np.inf, 3 * np.log(2), np.nan], rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [None, "float64", "int32", "bfloat16", "bool"])
+@pytest.mark.parametrize("shape", [3, (), (0, 2), [2, 3], np.array([2, 1])])
+def test_filled(shape, dtype):
+    for value in (2, 2.5, np.float32(3), True, np.arange(3)[-1:]):
+        found = ops.full(shape, value, dtype)
+        sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+        assert str(found.dtype) == (dtype or "float32") and found.shape == sizes
+        assert (found == np.asarray(value).astype(found.dtype)).all()
+    with pytest.raises(ValueError):
+        ops.full((-1, 2), 1.0)
+
+
+def test_updates_leave_what_they_are_given():
+    x = RNG.normal(size=(5, 6)).astype("float32")
+    before, wanted, new = x.copy(), x.copy(), RNG.normal(size=(2, 3))
+    for part in (new, new.astype("float32"), np.float16(new)):
+        wanted[3:5, 3:6] = part.astype("float32")
+        for starts in ((-2, 3), (4, 5), np.array([3, 3]), [np.int64(3), 3]):  # moved inside
+            np.testing.assert_array_equal(ops.slice_update(x, starts, part), wanted)
+    places, rows = np.array([[4], [0], [4]]), RNG.normal(size=(3, 6)).astype("float32")
+    for kind in ("int64", "int32", "uint8"):
+        for reduction, change in {"add": np.add, "max": np.maximum, "min": np.minimum,
+                                  "mul": np.multiply}.items():  # fmt: skip
+            wanted = x.copy()
+            change.at(wanted, places[:, 0], rows)
+            for part in (rows, rows.astype("float64")):
+                found = ops.scatter_update(x, places.astype(kind), part, reduction)
+                assert found.dtype == "float32"
+                np.testing.assert_array_equal(found, wanted)
+        wanted = x.copy()
+        wanted[[0, 4]] = rows[1:]
+        np.testing.assert_array_equal(ops.scatter_update(x, places.astype(kind), rows), wanted)
+    with pytest.raises(ValueError, match="reduction"):
+        ops.scatter_update(x, places, rows, "mean")
+    np.testing.assert_array_equal(x, before)

@@ -316,19 +316,25 @@ def _node_places(indices):
     return tuple(ops.getitem(node, (Ellipsis, i)) for i in range(node.shape[-1]))
 
 
+CHANGES = {"add": np.add, "max": np.maximum, "min": np.minimum, "mul": np.multiply}
+
+
 def scatter_update(inputs, indices, updates, reduction=None):
     inputs = convert_to_tensor(inputs)
-    indices, updates = convert_to_tensor(indices), convert_to_tensor(updates, inputs.dtype)
-    if not has_traced(inputs, indices, updates):
-        inputs = np.array(inputs)
-        change = {"add": np.add, "max": np.maximum, "min": np.minimum, "mul": np.multiply}
+    if indices.__class__ is not np.ndarray or indices.dtype.kind not in "iu":
+        indices = convert_to_tensor(indices)
+    if updates.__class__ is not np.ndarray or updates.dtype is not inputs.dtype:
+        updates = convert_to_tensor(updates, inputs.dtype)
+    if inputs.__class__ is indices.__class__ is updates.__class__ is np.ndarray:
+        found = inputs.copy()
         if reduction is None:
-            inputs[_places(indices)] = updates
-        elif reduction in change:
-            change[reduction].at(inputs, _places(indices), updates)
+            found[_places(indices)] = updates
+        elif reduction in CHANGES:
+            CHANGES[reduction].at(found, _places(indices), updates)
         else:
             raise ValueError(f"Unsupported reduction: {reduction}")
-        return inputs
+        return found
+    indices = convert_to_tensor(indices)
     places, x, y = _node_places(indices), node_of(inputs), node_of(updates)
     if reduction is None:
         return Symbolic(ops.set_subtensor(x, places, y))
@@ -413,6 +419,10 @@ def slice(inputs, start_indices, shape):
 def slice_update(inputs, start_indices, updates):
     inputs, updates = convert_to_tensor(inputs), convert_to_tensor(updates)
     starts = _starts(start_indices)
+    if inputs.__class__ is updates.__class__ is np.ndarray and whole(starts):
+        found = inputs.copy()
+        found[_ranges(inputs, starts, updates.shape)] = updates
+        return found
     key = _ranges(inputs, starts, size_vector(shape(updates)))
     if has_traced(inputs, updates, starts):
         return Symbolic(ops.set_subtensor(node_of(inputs), key, node_of(updates, inputs.dtype)))

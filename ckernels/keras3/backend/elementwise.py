@@ -8,7 +8,7 @@ import numpy as np
 from ... import ops
 from ...base.errors import NotSupported
 from ...numpy.rows import UFUNCS
-from ..casts import KEPT, cast_node, result_type
+from ..casts import FLOAT, KEPT, cast_node, result_type
 from ..rows import (
     binary,
     dtype_of,
@@ -246,7 +246,28 @@ def where(condition, x1=None, x2=None):
     )
 
 
+@np.errstate(all="ignore")
+def _close(x1, x2, rtol, atol):
+    """np.isclose of arrays of one dtype of floats."""
+    away, room = np.subtract(x1, x2), np.absolute(x2)
+    np.absolute(away, out=away)
+    room *= rtol
+    room += atol
+    found = away <= room
+    found &= np.isfinite(x2)
+    found |= x1 == x2
+    return found
+
+
 def isclose(x1, x2, rtol=1e-5, atol=1e-8, equal_nan=False):
+    if (
+        x1.__class__ is x2.__class__ is np.ndarray
+        and x1.shape == x2.shape != ()
+        and x1.dtype is x2.dtype is FLOAT
+        and rtol.__class__ is atol.__class__ is float
+        and not equal_nan
+    ):
+        return _close(x1, x2, rtol, atol)
     x1, x2 = convert_to_tensor(x1), convert_to_tensor(x2)
     dtype = dtype_of(x1) if x1.dtype == x2.dtype else result_type(x1.dtype, x2.dtype)
     return placed(

@@ -5,8 +5,8 @@ from functools import partial
 import numpy as np
 
 from ... import ops
-from ..casts import result_type
-from ..rows import dtype_of, either, floating, operands, promoted
+from ..casts import FLOAT, result_type
+from ..rows import dtype_of, either, floating, operands, promoted, quiet
 from ..values import OPERATORS, Symbolic, cast, convert_to_tensor, has_traced, node_of
 
 
@@ -132,11 +132,16 @@ def _cross_of_arrays(a, b, axisa, axisb, axisc):
     return found[..., 2] if flat else np.moveaxis(found, -1, axisc)
 
 
+_slogdet = quiet(np.linalg.slogdet)
+
+
 def slogdet(x):
     """The sign of the determinant and the log of its size."""
+    if x.__class__ is np.ndarray and x.dtype is FLOAT:
+        return tuple(_slogdet(x))
     x = convert_to_tensor(x)
     x = cast(x, floating(dtype_of(x)))
-    return either(lambda a: tuple(np.linalg.slogdet(a)), lambda n: tuple(ops.slogdet(n)), x)
+    return either(lambda a: tuple(_slogdet(a)), lambda n: tuple(ops.slogdet(n)), x)
 
 
 def correlate(x1, x2, mode="valid"):

@@ -455,6 +455,10 @@ empty = _filled(0, np.empty)
 def full(shape, fill_value, dtype=None):
     dtype = standardize_dtype(dtype or config.floatx())
     shape = [shape] if isinstance(shape, int | np.integer | Symbolic) else shape
+    if fill_value.__class__ in (int, float) and dtype in ("float32", "float64") and whole(shape):
+        found = np.empty(shape, dtype)
+        found.fill(fill_value)
+        return found
     fill_value = convert_to_tensor(fill_value, dtype)
     if has_traced(fill_value, *shape):
         return Symbolic(ops.broadcast_to(node_of(fill_value), size_vector(shape)))
