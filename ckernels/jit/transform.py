@@ -140,7 +140,7 @@ class Rerun:
             def pin():
                 raise Asked("a number in Python of what it is differentiated by")
 
-            return PythonNumber(self.trace, node, x.kind, pin)
+            return PythonNumber(self.trace, node, x.kind, pin, symbolic=x.kind is float)
         scalar = (
             isinstance(x, ArrayValue) and x.scalar or not isinstance(x, (ArrayValue, np.ndarray))
         )
@@ -149,8 +149,9 @@ class Rerun:
     def cost(self, name, found=None):
         """The node of a result that has to be one scalar."""
         found = self.found if found is None else found
-        if isinstance(found, (float, np.floating)):
-            return constant(np.asarray(found))  # a loop without a turn: the gradient is 0
+        if isinstance(found, (float, np.floating)) or type(found) is int and self.trace.asked:
+            # of a loop without a turn, or on a path of several: the gradient is 0
+            return constant(np.asarray(found, getattr(found, "dtype", float)))
         if not isinstance(found, (ArrayValue, PythonNumber)):
             raise DTypeError(f"{name}: the function returns {type(found).__name__}, which does not "
                              "depend on its arguments as a float does")  # fmt: skip

@@ -84,9 +84,9 @@ def size_steps(roots):
 
 
 def _is_of_values(scan):
-    """Whether nothing that a scan takes or gives has a row for each step."""
+    """Whether nothing that a scan takes or gives has a row for each step: it has no direction."""
     sig = ScanSignature.of(scan)
-    return not (sig.seqs or sig.outs or scan.attrs["reverse"] or scan.attrs["limit"] >= 0)
+    return not (sig.seqs or sig.outs or scan.attrs["limit"] >= 0)
 
 
 def _uncounted(scan):
@@ -94,7 +94,8 @@ def _uncounted(scan):
     sig, zero = ScanSignature.of(scan), constant(0, "int64")
     with line_of(scan):
         steps = ops.minimum(sig.steps, ops.maximum(sig.count, zero))
-        return make(scan.op, (steps, *scan.inputs[2:]), {**scan.attrs, "counted": False})
+        attrs = {**scan.attrs, "counted": False, "reverse": False}
+        return make(scan.op, (steps, *scan.inputs[2:]), attrs)
 
 
 def _whose_states_are_read(order):

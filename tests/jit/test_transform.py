@@ -388,6 +388,102 @@ def test_slopes_of_loops_that_data_end_and_under_masks(cost, x):
         np.testing.assert_allclose(found[some], np.array(want)[some], rtol=1e-5, atol=1e-6)
 
 
+def grown(x, w):
+    while x.sum() < 10:
+        x = x * 2
+    return (x * w).sum()
+
+
+def moved(x, w):
+    while x.sum() < 10:
+        x = x + w
+    return (x**2).sum()
+
+
+def turned(x, w):
+    y, a = x, np.outer(w, x) + 1
+    while x.sum() < 10:
+        x = a @ x
+        y = y + 2 * x
+    return (x * y).sum()
+
+
+def grown_in_turns(x, w):
+    for i in range(20):
+        while x.sum() < i:
+            x = x * 2
+        x = x + w
+    return (x * x).sum()
+
+
+@pytest.mark.parametrize("cost", [grown, moved, turned, grown_in_turns])
+@pytest.mark.parametrize("x", [np.array([0.5, 1.0]), np.array([8.0, 9.0])])
+def test_slopes_of_a_while_whose_turns_are_linear(cost, x):
+    """No turn's state is read by their slopes: only how many turns there were."""
+    w = np.array([0.31, 0.42])
+    found = grad(cost, (0, 1))(x, w)
+    np.testing.assert_allclose(found[0], slope(lambda x: cost(x, w), x), rtol=1e-5)
+    np.testing.assert_allclose(found[1], slope(lambda w: cost(x, w), w), rtol=1e-5, atol=1e-7)
+
+
+def huber(r):
+    if abs(r) <= 1:
+        return r * r / 2
+    return abs(r) - 0.5
+
+
+def squared_above_zero(a):
+    if a < 0:
+        return 0
+    return a**2
+
+
+def clipped(a):
+    return 3 * min(max(a, -1), 1.0)
+
+
+def taxed(income):
+    total = 0.0
+    for low, high, rate in ((0, 10, 0.1), (10, 20, 0.2), (20, 1e9, 0.3)):
+        if income > low:
+            total += (min(income, high) - low) ** 2 * rate
+    return total
+
+
+def doubled(a):
+    while a < 10:
+        a = a * 2
+    return a * a
+
+
+def in_ranges(a):
+    if 0 < a < 2 and a != 1.5 or a == 25.0:
+        return np.sin(a)
+    elif not a:
+        return 4.0
+    return a**3 if a > 7 else 1 / a
+
+
+@pytest.mark.parametrize(
+    "f", [huber, squared_above_zero, clipped, taxed, doubled, in_ranges], ids=lambda f: f.__name__
+)
+def test_the_slope_of_branches_on_a_python_number_is_that_of_the_path_taken(f):
+    once, along, twice = grad(f), jit(lambda x: grad(f)(x) * 2), hessian(f)
+    for x in (-3.0, -0.4, 0.3, 1.75, 4.0, 12.5, 30.0) if f is not doubled else (0.3, 4.0, 12.5):
+        want = (f(x + 1e-6) - f(x - 1e-6)) / 2e-6
+        assert once(x) == pytest.approx(want, rel=1e-6, abs=1e-8)
+        assert along(x) == pytest.approx(2 * want, rel=1e-6, abs=1e-8)
+        assert value_and_grad(f)(x)[0] == f(x)
+        want = (once(x + 1e-6) - once(x - 1e-6)) / 2e-6
+        assert twice(x) == pytest.approx(want, rel=1e-5, abs=1e-7)
+    assert not once.report()["numpy"]
+
+
+def test_a_python_number_that_is_used_as_text_has_no_slope():
+    with pytest.raises(NotSupported, match=r"a number in Python of what it is differentiated by"):
+        grad(lambda a: a * len(f"{a}"))(3.5)
+
+
 def test_a_slope_keeps_the_checks_of_what_it_is_of():
     slope = ck.jit.grad(lambda x, s: np.convolve(x, s * np.arange(1.0, 32.0), "same").sum())
     for n in (40, 31):
