@@ -18,6 +18,7 @@ from ..base.errors import (
     DTypeError,
     ShapeError,
     UsageError,
+    file_shown,
     with_line,
 )
 from ..graph.node import Node, constant
@@ -448,7 +449,7 @@ class _Graph:
         used = self.placeholders()
         for node in used:
             if node not in self.inputs:
-                what, inputs = _called(node), ", ".join(map(_called, self.inputs))
+                what, inputs = _called(node), ", ".join(map(_called_input, self.ins))
                 ways = (
                     f"its inputs ({inputs}); add it to them, or replace it with givens"
                     if inputs
@@ -496,6 +497,15 @@ def default_of(variable):
 
 def _called(node):
     return node.name or f"<placeholder {node.dtype} {show(node.shape)}>"
+
+
+def _called_input(one):
+    """An input, as sentences name it; where it was made if it is computed from others."""
+    x = one.variable
+    if one.name or x.node.op.name == "placeholder":
+        return one.name or _called(x.node)
+    line = x.node.line
+    return f"{x!r}, computed" + (f" at {file_shown(line[0])}:{line[1]}" if line else "")
 
 
 register_function(function)

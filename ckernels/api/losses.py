@@ -142,6 +142,13 @@ def sparse_categorical_crossentropy(output, target, from_logits=False):
             f"targets of shape {show(target.shape)} do not fit an output of shape "
             f"{show(output.shape)}: one class for each row is needed"
         )
+    for axis, (labels, rows) in enumerate(zip(target.shape, output.shape)):
+        if labels != rows and None not in (labels, rows) and 1 not in (labels, rows):
+            raise ShapeError(
+                f"labels of shape {show(target.shape)} do not fit predictions of shape "
+                f"{show(output.shape)}: axis {axis} is {labels} against {rows}, and each row of "
+                "predictions has one label"
+            )
     target, count = ops.cast(target, "int64"), output.shape[-1]
     if count is None:
         count = ops.getitem(ops.shape(output), -1)

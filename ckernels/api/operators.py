@@ -129,11 +129,6 @@ class Operators:
         return StaticShape(None if n is None else Dimension(n) for n in self.node.shape)
 
     @property
-    def size(self):
-        """The symbolic number of elements, an int64 scalar."""
-        return self._wrap(ops.prod(ops.shape(self.node)))
-
-    @property
     def T(self):  # noqa: N802
         """The tensor with its axes reversed."""
         return self.transpose()

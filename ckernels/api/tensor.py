@@ -149,6 +149,11 @@ class Tensor(ArrayProtocol, Methods):
         """The symbolic shape, an int64 vector; `x.shape[0]` is a scalar tensor."""
         return ShapeVector(ops.shape(self.node), self.node.shape)
 
+    @property
+    def size(self):
+        """The symbolic number of elements, an int64 scalar."""
+        return _Size(ops.prod(ops.shape(self.node)))
+
     def __array__(self, dtype=None, copy=None):
         raise UsageError(
             f"{self!r} is symbolic and cannot become an array; K.eval(x) computes its value"
@@ -228,6 +233,16 @@ _VALUES = (Tensor, numbers.Number, np.ndarray, np.generic, list, tuple)
 def comparable(other):
     """Whether `x == other` may be meant element by element: not beside None or text."""
     return isinstance(other, _VALUES) and not isinstance(other, (str, bytes))
+
+
+class _Size(Tensor):
+    """The number of elements of a tensor, which PyTorch's users call."""
+
+    def __call__(self, *axis):
+        raise UsageError(
+            "x.size is the number of elements as a tensor, and no method: write it without (); "
+            "x.shape is the shape, x.shape[0] the size of an axis"
+        )
 
 
 class ShapeVector(Tensor):

@@ -320,6 +320,11 @@ def test_missing_input_is_named_with_its_line():
     x, forgotten = K.placeholder(ndim=1, name="x"), K.placeholder(ndim=1, name="forgotten")
     with pytest.raises(ValueError, match=r"(?s)forgotten.*inputs \(x\).*test_function\.py:\d+"):
         K.function([x], x + forgotten)
+    unnamed = K.placeholder((3,))
+    with pytest.raises(
+        ValueError, match=r"inputs \(<Tensor mul float32 \(3,\)>, computed at .*:\d+\)"
+    ):
+        K.function([unnamed * 2], unnamed)
 
 
 def test_unused_inputs():

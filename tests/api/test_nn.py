@@ -61,6 +61,21 @@ def test_sparse_categorical_crossentropy():
     assert np.isnan(outside[:2]).all() and np.isfinite(outside[2:]).all()
     with pytest.raises(ValueError, match="one class for each row"):
         K.sparse_categorical_crossentropy(K.placeholder(ndim=3), K.placeholder(ndim=1))
+    for rows, labels, said in (
+        (
+            (3, 4),
+            (5,),
+            r"labels of shape \(5,\) .* predictions of shape \(3, 4\): axis 0 is 5 against 3",
+        ),
+        ((3, 4), (5, 1), r"labels of shape \(5,\) .* predictions of shape \(3, 4\)"),
+        (
+            (None, 8, 4),
+            (2, 7),
+            r"labels of shape \(2, 7\) .* predictions of shape \(\?, 8, 4\): axis 1",
+        ),
+    ):
+        with pytest.raises(ValueError, match=said):
+            K.sparse_categorical_crossentropy(K.placeholder(rows), K.placeholder(labels))
 
 
 def test_binary_crossentropy():

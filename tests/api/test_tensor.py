@@ -256,6 +256,17 @@ def test_no_truth_no_number_no_iteration():
     assert int(first.eval()) == 2 and int(second.eval()) == 3
 
 
+def test_a_size_that_is_called_says_that_it_is_no_method():
+    for x in (K.placeholder((None, 3)), K.variable(X), K.variable(X) * 2):
+        for call in (lambda x=x: x.size(), lambda x=x: x.size(0)):
+            with pytest.raises(TypeError, match=r"x.size is the number of elements .* no method"):
+                call()
+    assert repr(K.variable(X).size) == "<Tensor prod int64 ()>"
+    assert (
+        K.switch(K.constant(1.0) > 0, K.variable(X).size, 0).eval() == 6
+    )  # not taken for a function
+
+
 def test_eval_keeps_its_function():
     x = K.placeholder(ndim=1)
     y = x * 2
