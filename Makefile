@@ -122,7 +122,7 @@ bridges: build
 	$(BRIDGES_PY) -m pip install -q --disable-pip-version-check "setuptools>=77" numpy scipy cffi pytest \
 	    pytest-timeout pytest-xdist hypothesis mpmath pytensor pymc nutpie
 	rm -rf build/bridges/tree && mkdir -p build/bridges/tree
-	cp -r ckernels build_tools benchmarks tests examples setup.py pyproject.toml build/bridges/tree/
+	cp -r ckernels build_tools benchmarks docs tests examples setup.py pyproject.toml build/bridges/tree/
 	rm -f build/bridges/tree/ckernels/_runtime*
 	cd build/bridges/tree && CKERNELS_REQUIRE_RUNTIME=1 $(BRIDGES_PY) setup.py -q build_ext --inplace
 	cd build/bridges/tree && PYTHONPATH=. $(BRIDGES_PY) -m pytest -p no:cacheprovider -n $(JOBS) \
@@ -141,7 +141,7 @@ keras3: build
 	$(KERAS3_PY) -m pip install -q --disable-pip-version-check "setuptools>=77" numpy scipy cffi pytest \
 	    pytest-timeout pytest-xdist hypothesis mpmath $(KERAS3) $(if $(SOURCE),jax pandas scikit-learn pillow orbax-checkpoint)
 	rm -rf build/keras3/tree && mkdir -p build/keras3/tree
-	cp -r ckernels build_tools docs tests setup.py pyproject.toml build/keras3/tree/
+	cp -r ckernels build_tools docs tests README.md setup.py pyproject.toml build/keras3/tree/
 	rm -f build/keras3/tree/ckernels/_runtime*
 	cd build/keras3/tree && CKERNELS_REQUIRE_RUNTIME=1 $(KERAS3_PY) setup.py -q build_ext --inplace
 	cd build/keras3/tree && PYTHONPATH=. $(KERAS3_PY) -m pytest -p no:cacheprovider -n $(JOBS) \

@@ -4,6 +4,7 @@ import contextlib
 import mmap
 import os
 import queue
+import re
 import signal
 import socket
 import subprocess
@@ -53,6 +54,33 @@ def use(place):
     from ckernels.base.config import config
 
     config.compiledir = place
+
+
+def test_the_programs_of_the_guide_run(client, tmp_path, monkeypatch):
+    zarr = pytest.importorskip("zarr", reason="needs Zarr: pip install zarr")
+    before = os.getcwd()
+    monkeypatch.chdir(tmp_path)
+    client.run(os.chdir, str(tmp_path))  # its paths are relative
+    page = Path(__file__).resolve().parents[2] / "docs" / "guide" / "many-machines.md"
+    blocks = re.findall(r"^```py(?:con)?\n(.*?)^```$", page.read_text(), re.M | re.S)
+    logits, points = RNG.normal(size=(300, 5)), RNG.normal(size=(2048, 2)).astype("float32")
+    da.from_array(logits.astype("float32"), chunks=(100, 5)).to_zarr("logits.zarr")
+    space = {"client": client, "big": da.from_array(logits.astype("float32"), chunks=(100, 5)),
+             "X": points, "Y": points @ np.array([3, -2], "float32")}  # fmt: skip
+    space.update(X_batch=space["X"][:64], Y_batch=space["Y"][:64])
+    for block in blocks:
+        if ">>> " in block:
+            block = "".join(re.findall(r"^(?:>>>|\.\.\.) (.*\n)", block, re.M))
+        if "ckernels.mpi" not in block:  # test_mpi.py has that
+            exec(block, space)
+    client.run(os.chdir, before)
+    each = np.exp(logits)
+    np.testing.assert_allclose(
+        zarr.open("probabilities.zarr")[:], each / each.sum(1, keepdims=True), rtol=1e-5
+    )
+    np.testing.assert_allclose(space["total"].compute(), logits.sum(0), rtol=1e-4)
+    assert len(space["losses"]) == 1000
+    np.testing.assert_allclose(K.get_value(space["u"]), [3, -2], rtol=1e-4)
 
 
 # ---- blocks --------------------------------------------------------------------------------------

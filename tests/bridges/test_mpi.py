@@ -2,6 +2,7 @@
 own: the bits are those of an undisturbed run."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -64,24 +65,47 @@ if kill == -2:
 
 
 def run(tmp_path, ranks, folder, kill=-1, place="cache"):
-    program, out = tmp_path / "program.py", tmp_path / "out.npz"
-    program.write_text(PROGRAM)
+    out = tmp_path / "out.npz"
     out.unlink(missing_ok=True)
-    allowed = {f"OMPI_ALLOW_RUN_AS_ROOT{end}": "1" for end in ("", "_CONFIRM")}
-    env = {**os.environ, **allowed, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    env["CKERNELS_FLAGS"] = f"base_compiledir={tmp_path / place}"
-    words = [MPIRUN, "--oversubscribe", "-np", str(ranks), sys.executable, "-m", "mpi4py"]
-    done = subprocess.run(
-        [*words, program, tmp_path / folder, str(kill), out],
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
+    done = on_ranks(tmp_path, ranks, place, PROGRAM, tmp_path / folder, str(kill), out)
     if not out.exists():
         return None, done
     with np.load(out) as found:
         return {k: found[k] for k in found.files}, done
+
+
+def on_ranks(tmp_path, ranks, place, text, *arguments):
+    """How a program ended that ran on so many ranks; place: the folder of its compiledir."""
+    program = tmp_path / "program.py"
+    program.write_text(text)
+    allowed = {f"OMPI_ALLOW_RUN_AS_ROOT{end}": "1" for end in ("", "_CONFIRM")}
+    env = {**os.environ, **allowed, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    env["CKERNELS_FLAGS"] = f"base_compiledir={tmp_path / place}"
+    words = [MPIRUN, "--oversubscribe", "-np", str(ranks), sys.executable, "-m", "mpi4py"]
+    return subprocess.run(
+        [*words, program, *arguments],
+        env=env,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+
+
+def test_the_program_of_the_guide_runs(tmp_path):
+    page = (ROOT / "docs" / "guide" / "many-machines.md").read_text()
+    blocks = re.findall(r"^```py(?:con)?\n(.*?)^```$", page, re.M | re.S)
+    shown = [b for b in blocks if ">>> " in b]
+    lines = re.findall(r"^(?:>>>|\.\.\.) (.*\n)", "".join(shown), re.M)
+    data = """
+X = np.random.default_rng(1).normal(size=(2048, 2)).astype("float32")
+Y = X @ np.array([3, -2], "float32")
+"""
+    (program,) = [b for b in blocks if "ckernels.mpi" in b]
+    after = "np.testing.assert_allclose(K.get_value(u), [3, -2], rtol=1e-4)\nassert loss < 1e-6\n"
+    done = on_ranks(tmp_path, 2, "cache", "".join(lines) + data + program + after)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "states").is_dir()
 
 
 def test_ranks_agree_and_a_killed_one_costs_a_step(tmp_path):

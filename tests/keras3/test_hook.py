@@ -150,9 +150,25 @@ elif backend.backend() == "mlx":
     assert 'elif backend.backend() == "ckernels":' in found
 
 
+def programs_of(page):
+    return re.findall(r"^```py\n(.*?)^```$", (ROOT / page).read_text(), re.M | re.S)
+
+
+def test_the_program_of_the_readme_runs(tmp_path):
+    before = """
+import numpy as np
+images, labels = np.random.default_rng(0).random((96, 28, 28, 1)), np.arange(96) % 10
+"""
+    (block,) = programs_of("README.md")
+    after = "print(keras.backend.backend(), *model.history.history['loss'])"
+    done = run(before + block + after, tmp_path)
+    assert done.returncode == 0, done.stderr
+    backend, *losses = done.stdout.split()[-4:]
+    assert backend == "ckernels" and len(losses) == 3 and all(0 < float(x) < 5 for x in losses)
+
+
 def test_the_programs_of_the_guide_run(tmp_path):
-    page = ROOT / "docs" / "guide" / "keras3.md"
-    blocks = re.findall(r"^```py\n(.*?)^```$", page.read_text(), re.M | re.S)
+    blocks = programs_of("docs/guide/keras3.md")
     blocks = [b for b in blocks if "mpirun" not in b]  # test_machines.py has that
     after = """
 model = Clipped(x := keras.Input((3,)), keras.layers.Dense(1)(x))
