@@ -152,7 +152,7 @@ class Tensor(ArrayProtocol, Methods):
     @property
     def size(self):
         """The symbolic number of elements, an int64 scalar."""
-        return _Size(ops.prod(ops.shape(self.node)))
+        return _Elements(ops.prod(ops.shape(self.node)))
 
     def __array__(self, dtype=None, copy=None):
         raise UsageError(
@@ -235,7 +235,7 @@ def comparable(other):
     return isinstance(other, _VALUES) and not isinstance(other, (str, bytes))
 
 
-class _Size(Tensor):
+class _Elements(Tensor):
     """The number of elements of a tensor, which PyTorch's users call."""
 
     def __call__(self, *axis):

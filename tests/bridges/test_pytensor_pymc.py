@@ -1,6 +1,8 @@
 """PyMC through the bridge: log-densities against PyTensor's Python mode, and nutpie."""
 
 import ctypes
+import functools
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("pytensor", reason="needs PyTensor: pip install ckernels[pytensor]")
+pytensor = pytest.importorskip("pytensor", reason="needs PyTensor: pip install ckernels[pytensor]")
 pm = pytest.importorskip("pymc", reason="needs PyMC: pip install pymc")
 import ckernels.pytensor as bridge  # noqa: E402
 
@@ -144,6 +146,31 @@ def bridge_warning():
     from ckernels.base.errors import CKernelsWarning
 
     return CKernelsWarning
+
+
+def test_the_programs_of_the_guide_run(monkeypatch):
+    nutpie = pytest.importorskip("nutpie", reason="needs nutpie")
+    page = ROOT / "docs" / "guide" / "pymc.md"
+    blocks = re.findall(r"^```py\n(.*?)^```$", page.read_text(), re.M | re.S)
+    few = {"draws": 50, "tune": 50, "chains": 2, "progressbar": False}
+    monkeypatch.setattr(pm, "sample", functools.partial(pm.sample, **few, cores=1))
+    compiled = functools.partial(nutpie.sample, draws=50, tune=50, progress_bar=False)
+    monkeypatch.setattr(nutpie, "sample", compiled)
+    x = pytensor.tensor.dvector("x")
+    space, traces = {"pm": pm, "pytensor": pytensor, "nutpie": nutpie, "x": x, "y": x * 2}, []
+    with pytensor.config.change_flags(mode=pytensor.config.mode):
+        for block in blocks:
+            if len(traces) != 1:  # nutpie takes no model that a posterior predictive was drawn of
+                with pm.Model() as model:
+                    pm.Normal("y", pm.Normal("mean"), observed=[1.0, 2.0, 4.0])
+            space["model"] = model
+            with model:
+                exec(block, space)
+            traces.append(space["trace"])
+    assert len(blocks) == 3 and traces[0] is traces[1] is not traces[2]
+    assert traces[0].posterior["mean"].shape == (2, 50)
+    assert traces[2].posterior["mean"].shape == (4, 50)
+    np.testing.assert_array_equal(space["f"]([1.0, 2.0]), [2.0, 4.0])
 
 
 @pytest.mark.slow
