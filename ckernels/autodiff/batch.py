@@ -253,6 +253,11 @@ def _irfft(b, node):
     return make("irfft", (b.get(node.inputs[0]), node.inputs[1]))
 
 
+def _convolve(b, node):
+    _no_wide_sizes(b, node)
+    return make(node.op, [*map(b.full, node.inputs[:2]), node.inputs[2]])
+
+
 def _choose(b, node):
     if b.has(node.inputs[0]):
         raise NoBatchRule("ifelse by a condition that varies")
@@ -421,6 +426,7 @@ register_rules(
         "solve_triangular": _solve,
         **dict.fromkeys(("rfft", "fft", "rfft_half", "irfft_half"), _leading),
         "irfft": _irfft,
+        "convolve": _convolve,
         "choose": _choose,
         "scan_rows": _first_operand,
         "conv": _conv,

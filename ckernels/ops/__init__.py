@@ -37,6 +37,7 @@ for _room in (
     "matrixfunctions",
     "fourier",
     "spectra",
+    "convolve",
     "counting",
     "random",
     "mrg",

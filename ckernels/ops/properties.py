@@ -62,7 +62,7 @@ VALUES = {
     # the first of the operands, to the last, that say the shape
     "sized_by": {"reshape": 1, "broadcast_to": 1, "arange": 0, "dynamic_slice": 1,
                  "scan_steps": 0, "random_uniform": 1, "random_normal": 1, "random_bits": 1,
-                 "nonzero": 0, "mask_indices": 0, "repeat_index": 1},
+                 "nonzero": 0, "mask_indices": 0, "repeat_index": 1, "convolve": 2},
     # (operands that may hold padding behind the numbers of a sparse matrix, those of them that pad
     # the result too); others are in sparse.py and sparseproduct.py
     "padding": {"take": ((1,), (1,)), "broadcast_like": ((1,), (1,))},

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import ckernels as ck
-from ckernels.numpy.rows.counting import FEW
 
 from .beside import check, flat
 
@@ -315,10 +314,54 @@ def test_more_weights_than_elements_are_numpys():
         np.testing.assert_allclose(jitted(x, v), np.convolve(x[::4], v))
 
 
-@pytest.mark.parametrize("weights", [3, FEW, FEW + 1])
-def test_many_weights(weights):
-    x, v = RNG.normal(size=200), RNG.normal(size=weights)
-    np.testing.assert_allclose(ck.jit(np.convolve)(x, v, "same"), np.convolve(x, v, "same"))
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "uint16", "bool", "complex64"])
+def test_convolved_vectors_of_open_sizes(dtype, mode):
+    """Either may be the longer one: a call says which."""
+    both = [ck.jit(lambda x, v, f=f: f(x, v, mode)) for f in (np.convolve, np.correlate)]
+    for n in (9, 10, 70, 71, 300):
+        for m in (9, 12, 71, 270):
+            x, v = (RNG.integers(0, 9, k).astype(dtype) for k in (2 * n, m))
+            x, v = (x[::-2], v) if dtype[0] != "c" else (x[::-2] * 1j + x[1::2], v - 2j * v[::-1])
+            for jitted, f in zip(both, (np.convolve, np.correlate)):
+                got, want = jitted(x, v), f(x, v, mode)
+                assert got.dtype == want.dtype
+                np.testing.assert_array_equal(got, want)
+    for jitted in both:
+        told = jitted.report()
+        assert (told["traces"], told["numpy"], told["sized"]) == (1, {}, [])
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("sizes", [(12, 30), (30, 12), (11, 11)])
+def test_slopes_of_convolved_vectors(sizes, mode):
+    x, v = (RNG.normal(size=n) for n in sizes)
+
+    def cost(x, v):
+        return (np.convolve(x, v, mode) ** 2).sum() + np.correlate(x, v, mode)[0] ** 3
+
+    slopes, bends = ck.jit.grad(cost, argnums=(0, 1)), ck.jit.hessian(cost)(x, v)
+    for k, got in enumerate(slopes(x, v)):
+        for i, e in enumerate(1e-6 * np.eye(sizes[k])):
+            there, back = ([a + s * e if j == k else a for j, a in enumerate((x, v))]
+                           for s in (1, -1))  # fmt: skip
+            want = (cost(*there) - cost(*back)) / 2e-6
+            np.testing.assert_allclose(got[i], want, rtol=1e-5, atol=1e-5)
+            if not k:
+                bend = (slopes(*there)[0] - slopes(*back)[0]) / 2e-6
+                np.testing.assert_allclose(bends[i], bend, rtol=1e-5, atol=1e-5)
+    rows = np.stack([x, 2 * x])
+    got = ck.jit.vmap(lambda x, v: np.convolve(x, v, mode), in_axes=(0, None))(rows, v)
+    np.testing.assert_allclose(got, [np.convolve(r, v, mode) for r in rows], atol=1e-12)
+
+
+def test_nothing_convolved_is_numpys_error():
+    jitted = ck.jit(lambda x, v: np.convolve(x[x > 0], v))
+    x = np.arange(-3.0, 20)
+    np.testing.assert_allclose(jitted(x, x), np.convolve(x[x > 0], x))
+    for x in (-np.ones(30), np.ones(0)):
+        with pytest.raises(ValueError, match="empty|nothing"):
+            jitted(x, x)
 
 
 def test_values_in_turn_that_do_not_fit_are_an_error():

@@ -485,12 +485,12 @@ def test_a_python_number_that_is_used_as_text_has_no_slope():
 
 
 def test_a_slope_keeps_the_checks_of_what_it_is_of():
-    slope = ck.jit.grad(lambda x, s: np.convolve(x, s * np.arange(1.0, 32.0), "same").sum())
+    slope = ck.jit.grad(lambda x, s: np.convolve(x[x > 0], s * np.arange(1.0, 32.0), "same").sum())
     for n in (40, 31):
         want = np.convolve(np.ones(n), 0.5 * np.arange(31.0, 0.0, -1), "same")
         np.testing.assert_allclose(slope(np.ones(n), 0.5), want)
-    with pytest.raises(ValueError, match="fewer elements"):
-        slope(np.ones(30), 0.5)  # which is of another form
+    with pytest.raises(ValueError, match="nothing|empty"):
+        slope(-np.ones(30), 0.5)
 
 
 def test_the_slope_of_a_number_is_0():

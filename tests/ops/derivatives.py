@@ -676,6 +676,15 @@ def fourier(rng):
     return Case(lambda z: ops.irfft(z, ndim, None, odd), [z])
 
 
+@case("convolve")
+def convolved(rng):
+    n, m, rows = (int(k) for k in rng.integers(1, 5, 3))
+    a, v = (numbers(rng, (rows, k), special=[0]) for k in (n, m))
+    start = int(rng.integers(-1, n + m))
+    size = int(rng.integers(1, n + m))
+    return Case(lambda a, v: ops.convolve(a, v, start, size), [a, v])
+
+
 @case("fft", "rfft_half", "irfft_half")
 def spectra(rng):
     x = numbers(rng, shape_of(rng, 2, 5), special=[0])

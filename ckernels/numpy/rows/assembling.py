@@ -9,7 +9,7 @@ from ...graph.node import constant
 from ...graph.shapes import axis_of
 from .arranging import common_nodes, concatenate
 from .base import node_of, row, typed, ufunc
-from .counting import convolve
+from .counting import convolved
 
 
 @row(np.argwhere)
@@ -147,13 +147,9 @@ def diagflat(rule, v, k=0):
 
 @row(np.correlate)
 def correlate(rule, a, v, mode="valid"):
-    a, v = node_of(a, rule), node_of(v, rule)
-    n, m = a.shape[0], v.shape[0]
-    if a.ndim != 1 or v.ndim != 1 or m is None:
-        raise NotSupported("correlate with a second operand of unknown size")
-    if n is not None and n < m:
-        return ops.flip(convolve(rule, ops.conj(v), ops.flip(a, 0), mode), 0)
-    return convolve(rule, a, ops.conj(ops.flip(v, 0)), mode)
+    a, v = common_nodes(rule, (node_of(a, rule), node_of(v, rule)))
+    v = ops.flip(v, 0) if v.ndim == 1 else v
+    return convolved(a, ops.conj(v) if dtypes.is_complex(v.dtype) else v, mode, turned=True)
 
 
 @row(np.i0, array=True)

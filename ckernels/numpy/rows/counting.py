@@ -1,7 +1,5 @@
 """Rows of what counts, searches and integrates samples: searchsorted, interp, convolve ..."""
 
-import functools
-
 import numpy as np
 
 from ... import ops
@@ -73,31 +71,41 @@ def bincount(rule, x, /, weights=None, minlength=0):
 
 @row(np.convolve)
 def convolve(rule, a, v, mode="full"):
-    a, v = common_nodes(rule, (node_of(a, rule), node_of(v, rule)))
-    if a.shape[0] is not None and (v.shape[0] is None or v.shape[0] > a.shape[0]):
-        a, v = v, a
-    n, m = a.shape[0], v.shape[0]
-    if m is None or 0 in (n, m) or a.dtype == "bool" or mode not in AROUND:
-        raise NotSupported("convolve of bools, of nothing, or of two unknown sizes")
-    if n is None and mode != "full":
-        longer = ops.ge(ops.getitem(ops.shape(a), 0), m)
-        a = ops.check(a, longer, message="convolve of fewer elements than weights", error="value")
-    known = v.value is not None and np.isfinite(v.value).all()
-    if mode != "valid" and dtypes.is_inexact(v.dtype) and not known:  # 0 * inf is no zero
-        finite = ops.all(ops.isfinite(v))
-        v = ops.check(v, finite, message="convolve of weights that are not finite", error="value")
-    wide = ops.pad(a, [AROUND[mode](m)]) if mode != "valid" else a
-    windows = ops.sliding_windows(wide, 0, m)
-    if m > FEW:
-        return ops.cast(ops.sum(ops.mul(windows, ops.flip(v, 0)), -1), a.dtype)
-    parts = [ops.mul(ops.getitem(windows, (slice(None), k)), ops.getitem(v, m - 1 - k))
-             for k in range(m)]  # fmt: skip
-    return functools.reduce(ops.add, parts)
+    return convolved(*common_nodes(rule, (node_of(a, rule), node_of(v, rule))), mode)
 
 
-FEW = 64  # weights that are written out as a sum
-AROUND = {"full": lambda m: (m - 1, m - 1), "same": lambda m: (m // 2, (m - 1) // 2),
-          "valid": lambda m: (0, 0)}  # fmt: skip
+def convolved(a, v, mode, turned=False):
+    """The part of the convolution of two vectors that a mode of NumPy's says. turned: a shorter
+    first one is what NumPy lets slide, so that it begins at the other end."""
+    if a.ndim > 1 or v.ndim > 1 or mode not in ("full", "same", "valid"):
+        raise NotSupported("convolve of what are no vectors, or in a mode of another name")
+    a, v = (ops.expand(x, (0,)) if not x.ndim else x for x in (a, v))
+    n, m = ops.size_of(a, 0), ops.size_of(v, 0)
+    if 0 in (n, m):
+        raise NotSupported("convolve of nothing")
+    if None in a.shape + v.shape:
+        some = ops.ge(ops.minimum(n, m), 1)
+        a = ops.check(a, some, message="convolve of nothing", error="value")
+    least, most = ops.minimum(n, m), ops.maximum(n, m)
+    start, size = ops.sub(least, 1), ops.add(ops.sub(most, least), 1)
+    if mode == "full":
+        start, size = 0, ops.sub(ops.add(n, m), 1)
+    elif mode == "same":
+        shorter = ops.clip(ops.sub(m, n), 0, 1) if turned else 0
+        start, size = ops.floor_div(ops.add(start, shorter), 2), most
+
+    def part(x, y):
+        return ops.convolve(x, y, start, size)
+
+    if dtypes.is_complex(a.dtype):
+        (ar, ai), (vr, vi) = ((ops.real(x), ops.imag(x)) for x in (a, v))
+        return ops.complex_of(ops.sub(part(ar, vr), part(ai, vi)),
+                              ops.add(part(ar, vi), part(ai, vr)))  # fmt: skip
+    if a.dtype == "bool":
+        return ops.ne(part(ops.cast(a, "int32"), ops.cast(v, "int32")), 0)
+    if a.dtype == "float16":  # whose sums NumPy takes in float32
+        return ops.cast(part(ops.cast(a, "float32"), ops.cast(v, "float32")), "float16")
+    return part(a, v)
 
 
 @row(np.cov, array=True)

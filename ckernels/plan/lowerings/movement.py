@@ -426,6 +426,7 @@ register_rules(
         "expm": later("triangles", "expm"),
         "sylvester": later("triangles", "sylvester"),
         "fft": later("fourier", "fft"),
+        "convolve": later("convolve", "convolve"),
         **dict.fromkeys(("qr", "qr_full"), later("triangles", "qr")),
         "ctc": later("ctc", "ctc"),
         "ctc_collapse": later("ctc", "collapse"),
