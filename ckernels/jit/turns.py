@@ -22,6 +22,7 @@ from ..ops import reference
 from ..ops.indexing.advanced import is_window
 from ..ops.ragged import masked, terms
 from ..ops.scan import Carry, ScanSignature, scan_node
+from ..plan.lowerings.fourier import LENGTHS
 from ..rewrite.pairs import left_to_numpy
 from . import namespace
 from .halves import Halves
@@ -36,6 +37,13 @@ ATTEMPTS = 6
 SHORT = 8  # turns that make scalars alone may be taken one by one: a kernel takes more of them
 DECIDED = {"mask_indices", "nonzero", "repeat_index"}  # ops whose sizes data decide
 UNSET = object()
+
+
+def is_short_transform(node):
+    """Whether a Fourier transform runs in C, as far as sizes are known."""
+    return node.op.name == "fft" and node.attrs["axes"] == (-1,) and (
+        node.shape[-1] is None or node.shape[-1] in LENGTHS
+    )  # fmt: skip
 
 
 def contents(cell):
@@ -523,8 +531,10 @@ class Turns:
             self.outputs(lambda outs: rebuild(outs, self.same))
         if self.trace.types_matter:  # there is NumPy to take them
             nows = [now for _, _, now in self.carries]
-            if left_to_numpy(nows):
+            if left_to_numpy(nows, is_short_transform):
                 raise InNumPy("complex numbers in a turn, where each would be a call of NumPy")
+            if any(is_short_transform(n) and n.shape[-1] is None for n in toposort(nows)):
+                self.trace.pin_sizes()  # which decide whether it is one
             if any(n.op.name in DECIDED for n in toposort(nows)):
                 raise InNumPy("shapes that data decide in each turn, which would be calls of NumPy")
         own = list(self.trace.of_turns())

@@ -278,10 +278,11 @@ def as_pairs(roots):
     return [pairs[r.uid].node if is_complex(r) else plain[r.uid] for r in roots]
 
 
-def left_to_numpy(roots):
-    """Whether an op of complex tensors has no formula, so that NumPy runs it."""
+def left_to_numpy(roots, in_c=lambda node: False):
+    """Whether an op of complex tensors has no formula, so that NumPy runs it. in_c: function (node)
+    that knows of others that it does not run."""
     return any(
-        n.op.name not in KERNELS and n.op.kind != "movement" and n.outs is None
+        n.op.name not in KERNELS and n.op.kind != "movement" and n.outs is None and not in_c(n)
         and any(is_complex(x) for x in (n, *n.inputs))
         for n in toposort(as_pairs(roots))
     )  # fmt: skip

@@ -135,6 +135,31 @@ def test_gradients_of_a_real_cost():
             assert gradient[i] == pytest.approx((up - down) / 2e-6, rel=1e-6, abs=1e-8)
 
 
+def split_steps(psi, x, turns):
+    half = np.exp(-0.05j * x**2).astype(psi.dtype)
+    for _ in range(turns):
+        psi = half * np.fft.ifft(np.exp(0.1j * x) * np.fft.fft(half * psi))
+    return np.abs(psi) ** 2, psi
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_transforms_of_powers_of_two_stay_in_the_loop(dtype):
+    jitted = ck.jit(split_steps)
+    for n in (16, 64, 1024):
+        for z in (Z[:64].repeat(16)[:n], np.stack([Z, 2 * Z], 0).repeat(4, 1)[:, :n]):
+            z, x = z.astype(dtype), np.linspace(-1, 1, n).astype(dtype).real
+            for got, want in zip(jitted(z, x, 40), split_steps(z, x, 40)):
+                assert got.dtype == want.dtype
+                tolerance = 1e-4 if dtype == "complex64" else 1e-11
+                np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
+    assert not jitted.report()["numpy"]
+
+
+def test_transforms_of_other_sizes_are_numpys():
+    check(split_steps, Z[:100], np.linspace(-1, 1, 100), 40, traced=False)
+    check(split_steps, Z[:8], np.linspace(-1, 1, 8), 40, traced=False)
+
+
 def test_products_of_matrices_are_numpys():
     def powers(m):
         for _ in range(450):
