@@ -11,6 +11,7 @@ from ..graph.shapes import axis_of
 from ..ops.shape import sized, times
 from . import rows
 from .promote import supported
+from .rows.base import agreeing
 from .value import ArrayValue, filled, nodes_of_key, store, stored
 
 
@@ -59,11 +60,27 @@ def einsum(subscripts, *operands, **options):
     if set(given) - set(kept) or len(rest) > 1 or len(given) - len(rest) > x.ndim:
         return None
     if len(set(given)) < len(given):
-        x.owner.refuse("einsum that gives a view of a diagonal")
+        if len(given) != 2 or x.ndim != 2:
+            x.owner.refuse("einsum that gives a view of a diagonal of what is no matrix")
+        return main_diagonal(x)
     first, more = given.index(REST) if rest else 0, x.ndim - len(given) + 1
     places = {k: [i + (more - 1) * (bool(rest) and i > first)] for i, k in enumerate(given)}
     places[REST] = list(range(first, first + more))
     return transpose(x, [i for k in kept for i in places[k]])
+
+
+def main_diagonal(x):
+    """np.einsum("ii->i", x): the diagonal of a square matrix, as a view that may be written to."""
+    message = "dimensions in operand 0 for collapsing index 'i' don't match"
+
+    def get(n):
+        return ops.diagonal(agreeing(n, n, [(0, 1)], message))
+
+    def put(old, new):
+        k = ops.arange(0, ops.size_of(old, 0), 1, "int64")
+        return ops.where(ops.eq(ops.expand(k, (1,)), k), new, old)
+
+    return x.through(get, put, lambda a: np.einsum("ii->i", a))
 
 
 REST = "\0"  # an ellipsis among letters

@@ -438,6 +438,69 @@ def test_a_pseudo_inverse_of_nothing_keeps_its_dtype(dtype):
     check(np.linalg.pinv, np.zeros((0, 3), dtype), traced=True)
 
 
+GAPS = np.array([0.1, 0.5, 0.2, 1.0, 0.3])
+
+
+def over_places(f, x, y):
+    return (np.gradient(f, x, y), np.gradient(f, x, axis=0, edge_order=2), np.gradient(f[0], y),
+            np.gradient(f, y, axis=-1), np.gradient(f, x, y[::-1], edge_order=2))  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "complex128"])
+def test_slopes_over_coordinates(dtype):
+    for n, k in ((3, 4), (8, 12), (12, 40)):
+        f = (10 * RNG.normal(size=(n, k))).astype(dtype)
+        x, y = np.cumsum(np.resize(GAPS, n)), np.arange(k) ** 2
+        check(over_places, f, x, y)
+        check(over_places, f.T.copy().T, x[::-1], y.astype("float32"))
+        check(over_places, f, 2 * np.arange(n), y)
+
+
+def test_slopes_over_coordinates_that_are_even_leave_out_the_middle():
+    f = np.where(np.arange(20) == 7, np.inf, 1.0)
+    check(np.gradient, f, 0.5 * np.arange(20))
+    check(np.gradient, f, np.cumsum(np.resize(GAPS, 20)))
+
+
+def test_coordinates_that_do_not_fit_are_numpys_error():
+    jitted = ck.jit(np.gradient)
+    for f, x in ((np.ones(20), np.ones(19)), (np.ones(4), np.ones(3))):
+        with pytest.raises(ValueError, match="distances must match"):
+            jitted(f, x)
+
+
+def test_the_slope_of_slopes_over_coordinates():
+    def cost(f, x):
+        return (np.gradient(f, x) ** 2 * np.arange(12)).sum() + np.gradient(f, x, edge_order=2)[-1]
+
+    f, x = RNG.normal(size=12), np.cumsum(np.resize(GAPS, 12))
+    for k, got in enumerate(ck.jit.grad(cost, argnums=(0, 1))(f, x)):
+        for i, e in enumerate(1e-6 * np.eye(12)):
+            up, down = (cost(*[a + s * e if j == k else a for j, a in enumerate((f, x))])
+                        for s in (1, -1))  # fmt: skip
+            np.testing.assert_allclose(got[i], (up - down) / 2e-6, rtol=1e-5, atol=1e-4)
+
+
+def written_diagonals(a):
+    d = np.einsum("ii->i", a)
+    before = d * 1
+    d[1:3] -= 2
+    a[0, 0] = 7
+    d[...] = d[::-1]
+    return d, before, a * 2, np.einsum(a, [1, 1], [1])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int8", "complex64", "bool"])
+def test_the_diagonal_of_a_product_is_a_view(dtype):
+    for n in (3, 12):
+        a = (10 * RNG.normal(size=(n, n))).astype(dtype)
+        program = written_diagonals if dtype != "bool" else lambda a: np.einsum("ii->i", a)
+        check(program, a)
+        check(program, a.T)
+    with pytest.raises(ValueError, match="don't match"):
+        ck.jit(lambda a: np.einsum("ii->i", a))(np.ones((9, 12)))
+
+
 @pytest.mark.parametrize("bad", [np.inf, np.nan])
 @pytest.mark.parametrize("sizes", [(2, 3), (9, 3), (3, 9)])
 def test_convolved_weights_that_are_not_finite_meet_no_padding(sizes, bad):

@@ -172,7 +172,7 @@ def otherwise(function):
 
 PYTHON = """
     angle apply_over_axes astype corrcoef cumulative_prod cumulative_sum diag_indices_from
-    dsplit extract fix flatnonzero geomspace gradient hsplit iscomplex isneginf isposinf isreal
+    dsplit extract fix flatnonzero geomspace hsplit iscomplex isneginf isposinf isreal
     ix_ logspace nancumprod nancumsum poly polyadd polyder polysub polyval resize rollaxis
     rot90 sinc sort_complex tril_indices_from triu_indices_from unstack unwrap vander vsplit
     linalg.diagonal linalg.matmul linalg.matrix_norm linalg.multi_dot linalg.outer
@@ -182,6 +182,6 @@ PYTHON = """
 for _function in filter(None, map(newer, PYTHON)):
     compose(_function)
 for _function in (np.diff, np.average, newer("trapezoid"), np.linspace, np.cov, np.linalg.norm,
-                  np.isclose):  # fmt: skip
+                  np.isclose, np.gradient):  # fmt: skip
     if _function in FUNCTIONS:
         otherwise(_function)

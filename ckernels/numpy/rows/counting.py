@@ -1,5 +1,7 @@
 """Rows of what counts, searches and integrates samples: searchsorted, interp, convolve ..."""
 
+import functools
+
 import numpy as np
 
 from ... import ops
@@ -7,7 +9,7 @@ from ...base import dtypes
 from ...base.errors import NotSupported
 from ...graph.shapes import axis_of
 from .arranging import common_nodes
-from .base import newer, node_of, row, shaped_as, ufunc
+from .base import agreeing, newer, node_of, row, shaped_as, ufunc
 
 NONE = np._NoValue
 
@@ -35,6 +37,78 @@ def trapezoid(rule, y, x=None, dx=1.0, axis=-1):
     both = ufunc(rule, np.true_divide,
                  ufunc(rule, np.multiply, dx, ufunc(rule, np.add, later, before)), 2.0)  # fmt: skip
     return ops.cast(ops.sum(both, axis), both.dtype)
+
+
+@row(np.gradient)
+def gradient(rule, f, *varargs, axis=None, edge_order=1):
+    """Differences over coordinates that need not be even; of spacings NumPy's code is the row."""
+    f, places = node_of(f, rule), [node_of(v, rule) for v in varargs]
+    axes = range(f.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if not places or len(places) != len(axes) or any(p.ndim != 1 for p in places) or (
+        f.dtype == "bool" or any(dtypes.is_complex(p.dtype) for p in places)
+    ):  # fmt: skip
+        raise NotSupported("gradient over what are no coordinates of each axis")
+    if edge_order not in (1, 2):
+        raise ValueError("'edge_order' greater than 2 not supported")
+    f = f if dtypes.is_inexact(f.dtype) else ops.cast(f, "float64")
+    found = [_slope(rule, f, p, axis_of(a, f.ndim), edge_order) for a, p in zip(axes, places)]
+    return found[0] if len(found) == 1 else type(np.gradient(np.eye(2)))(found)
+
+
+def _slope(rule, f, places, axis, edge_order):
+    """np.gradient along one axis over the vector `places`."""
+    message = "when 1d, distances must match the length of the corresponding dimension"
+    f = agreeing(f, places, [(axis, 0)], message)
+    few = "Shape of array too small to calculate a numerical gradient"
+    if f.shape[axis] is None:
+        enough = ops.ge(ops.size_of(f, axis), edge_order + 1)
+        f = ops.check(f, enough, message=few, error="value")
+    elif f.shape[axis] <= edge_order:
+        raise ValueError(few)
+    places = places if dtypes.is_inexact(places.dtype) else ops.cast(places, "float64")
+    gaps = ops.diff(places)
+
+    def part(x, start, stop):
+        """x[start:stop] along the axis; gaps lie along it."""
+        at = axis if x is f else 0
+        found = ops.getitem(x, (*(slice(None),) * at, slice(start, stop)))
+        return found if x is f else ops.expand(found, tuple(range(1, f.ndim - axis)))
+
+    def apply(function, *operands):
+        return functools.reduce(lambda a, b: ufunc(rule, function, a, b), operands)
+
+    def total(*pairs):
+        return apply(np.add, *[apply(np.multiply, factor, x) for factor, x in pairs])
+
+    low, high = part(gaps, None, -1), part(gaps, 1, None)
+    both, product = ops.add(low, high), ops.mul(low, high)
+    even = ops.all(ops.eq(gaps, ops.getitem(gaps, 0)))  # where NumPy leaves the middle one out
+    middle, bend = part(f, 1, -1), apply(np.true_divide, ops.sub(high, low), product)
+    middle = ops.where(even, ops.zeros_like(middle), middle)
+    before, after = ops.true_div(high, ops.mul(low, both)), ops.true_div(low, ops.mul(high, both))
+    inner = total((ops.neg(before), part(f, None, -2)), (bend, middle), (after, part(f, 2, None)))
+    if edge_order == 1:
+        ends = [apply(np.true_divide, ops.sub(part(f, 1, 2), part(f, None, 1)), part(gaps, 0, 1)),
+                apply(np.true_divide, ops.sub(part(f, -1, None), part(f, -2, -1)),
+                      part(gaps, -1, None))]  # fmt: skip
+    else:
+        a, b = part(gaps, 0, 1), part(gaps, 1, 2)
+        ends = [_of_second_order(total, a, b, [part(f, k, k + 1) for k in range(3)], 1)]
+        a, b = part(gaps, -1, None), part(gaps, -2, -1)
+        three = [part(f, -1 - k, -k or None) for k in range(3)]
+        ends.append(_of_second_order(total, a, b, three, -1))
+    whole = [ops.cast(x, f.dtype) for x in (ends[0], inner, ends[1])]
+    return ops.concatenate(whole, axis)
+
+
+def _of_second_order(total, near, far, values, sign):
+    """The slope at an end from three values, the first of them there; near, far: gaps."""
+    both, sign = ops.add(near, far), ops.cast(sign, near.dtype)
+    return total(
+        (ops.neg(ops.mul(sign, ops.true_div(ops.add(both, near), ops.mul(near, both)))), values[0]),
+        (ops.mul(sign, ops.true_div(both, ops.mul(near, far))), values[1]),
+        (ops.neg(ops.mul(sign, ops.true_div(near, ops.mul(far, both)))), values[2]),
+    )
 
 
 @row(np.interp)

@@ -123,6 +123,8 @@ MORE = [
     (np.fix, (M*3,), {}), (np.flatnonzero, (b,), {}), (np.geomspace, (1., 8., 4), {}),
     (np.logspace, (0., M[0], 4), {}), (np.gradient, (V,), {}), (np.gradient, (M,), {"axis": 0}),
     (np.gradient, (M,), {}), (np.gradient, (V, 2.0), {"edge_order": 2}),
+    (np.gradient, (V, np.cumsum(V**2)), {"edge_order": 2}),
+    (np.gradient, (M, *map(np.arange, M.shape)), {}),
     (np.histogram2d, (V, V), {}), (np.histogramdd, (M,), {}), (np.histogram_bin_edges, (V,), {}),
     (np.i0, (V,), {}), (np.insert, (V, 2, 9.), {}), (np.insert, (M, [1,2], 5.), {"axis": 1}),
     (np.intersect1d, (I, I), {}), (np.iscomplex, (M+1j*b,), {}), (np.isreal, (M+1j*b,), {}),
