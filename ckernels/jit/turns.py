@@ -22,7 +22,7 @@ from ..ops import reference
 from ..ops.indexing.advanced import is_window
 from ..ops.ragged import masked, terms
 from ..ops.scan import Carry, ScanSignature, scan_node
-from ..plan.lowerings.fourier import LENGTHS
+from ..ops.spectra import LENGTHS
 from ..rewrite.pairs import left_to_numpy
 from . import namespace
 from .halves import Halves
