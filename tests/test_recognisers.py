@@ -109,6 +109,7 @@ NOT_NEEDED = {
     "plan/pipeline.py": "asks only whether it pays to plan again for shapes that are known",
     "jit/expression/tree.py": "reads the tokens of a text by Python's grammar",
     "jit/namespace.py": "asks which library a module is of",
+    "jit/program.py": "looks up which functions have been looked at",
     "jit/trees.py": "asks whether a container is Python's own",
     "numpy/owner.py": "asks whether an array is of a trace or not",
     "numpy/rows/filling.py": "asks for a whole number: an error says the others",
