@@ -114,18 +114,25 @@ def outcome(name, short, here):
         subprocess.run(["git", "clone", "-q", ROOT, tree], check=True)
     path = os.path.join(FOLDER, f"{name}.log")
     clean = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    before = changes(tree)  # parts that ran here before may have written down what they found
     with open(path, "w", encoding="utf-8") as log:
         command = ["make", "-C", tree, f"PYTHON={sys.executable}", *arguments]
         done = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, env=clean)
-        if part.keeps and not done.returncode:
-            command = ["git", "-C", tree, "diff", "--exit-code", "--stat"]
-            done = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT)
-    if done.returncode:
+        changed = part.keeps and changes(tree) != before
+        if changed:
+            log.write(f"committed files have changed:\n{changes(tree, '--stat')}")
+    if done.returncode or changed:
         with open(path, encoding="utf-8", errors="replace") as log:
             return "failed", "".join(log.readlines()[-LINES:])
     if not here:
         shutil.rmtree(tree, ignore_errors=True)
     return "ok", ""
+
+
+def changes(tree, *how):
+    """What git says of committed files that have changed."""
+    command = ["git", "-C", tree, "diff", *how]
+    return subprocess.run(command, capture_output=True, text=True, errors="replace").stdout
 
 
 def main(argv=None):

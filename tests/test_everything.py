@@ -88,6 +88,17 @@ def test_parts_that_change_committed_files_fail(made, capsys):
     assert "Makefile | 1 +" in capsys.readouterr().out
 
 
+def test_what_other_parts_changed_is_theirs(made, capsys, monkeypatch):
+    for command in (["init", "-q"], ["add", "Makefile"]):
+        subprocess.run(["git", "-C", str(made), *command], check=True)
+    parts = {
+        "records": everything.Part(["writes"]),
+        "stays": everything.Part(["good"], keeps=True),
+    }
+    monkeypatch.setattr(everything, "PARTS", parts)
+    assert everything.main(["--here", "records", "stays"]) == 0
+
+
 def test_unknown_parts_are_named(made, capsys):
     with pytest.raises(SystemExit):
         everything.main(["godo"])
