@@ -144,9 +144,10 @@ class Branches:
     def decided(self, node, leaves):
         """The value of a node for the arguments at hand; what is made of few numbers is not
         compiled for that."""
-        if any(n.ndim for n in toposort([node])):
+        order = toposort([node])
+        if any(n.ndim for n in order):
             return value_of(compile_nodes(self, [node]), leaves)
-        needed = {n for n in toposort([node]) if n.op.name == "placeholder"}
+        needed = {n for n in order if n.op.name == "placeholder"}
         given = {n: np.asarray(x, n.dtype) for x, n in zip(leaves, self.inputs) if n in needed}
         return reference.evaluate([node], given)[0]
 

@@ -61,13 +61,8 @@ class PlainDispatch:
 
 
 Dispatch = PlainDispatch if runtime is None else runtime.Dispatch
-PUBLIC = (
-    "address",
-    "explain",
-    "report",
-    "source",
-    "wait",
-)  # what users have; the rest is the engine's
+# what users have; the rest is the engine's
+PUBLIC = ("address", "explain", "report", "source", "wait")
 MOST_LEAVES = 32  # of calls that C dispatches
 MOST_GIVEN = 64  # functions as arguments; each may be traced anew
 

@@ -1,0 +1,236 @@
+"""What a jitted function reads: imports in it, methods, partial functions and objects, functions
+among its arguments, and their names, whose values are read at each call."""
+
+import dataclasses
+import functools
+
+import numpy as np
+import pytest
+
+import ckernels as ck
+from ckernels.base.errors import ArgumentError, CKernelsWarning
+
+from .beside import check, same
+
+V = np.random.default_rng(1).normal(size=12)
+
+
+def imports_modules(x):
+    import math
+    from math import exp
+
+    import numpy as xp
+    from numpy.linalg import norm
+
+    return xp.sin(x) / norm(x) * exp(-1.0) + math.pi
+
+
+def imports_linalg(x):
+    import numpy.linalg as la
+
+    return la.norm(x) + la.det(np.outer(x[:2], x[1:3]) + np.eye(2))
+
+
+def imports_of_python(x):
+    import collections
+    import itertools
+    from functools import reduce
+    from operator import mul
+
+    pairs = list(itertools.combinations(range(3), 2))
+    counts = collections.Counter(i for i, _ in pairs)
+    return sum(counts[i] * x[i] * x[j] for i, j in pairs) + reduce(mul, [x, x, 2.0])
+
+
+def imports_what_is_absent(x):
+    try:
+        import numba.no_such_module as others
+    except ImportError:
+        others = np
+    return others.cos(x)
+
+
+@pytest.mark.parametrize(
+    "function", [imports_modules, imports_linalg, imports_of_python, imports_what_is_absent]
+)
+def test_imports_inside_of_a_function(function):
+    check(function, np.arange(1.0, 20.0))
+
+
+def imports_a_neighbour(x):
+    from .math import sin
+
+    return sin(x)
+
+
+def imports_a_clock(x):
+    from time import perf_counter
+
+    return x + 0 * perf_counter()
+
+
+def imports_names_of_all(x):
+    import builtins
+
+    return builtins.abs(x)
+
+
+def test_imports_of_neighbours_and_of_the_world_are_pythons():
+    x = np.arange(-3.0, 20.0)
+    for function in (imports_a_clock, imports_names_of_all):
+        jitted = ck.jit(function)
+        with pytest.warns(CKernelsWarning, match="in a traced function"):
+            np.testing.assert_array_equal(jitted(x), function(x))
+    with pytest.raises(ImportError):  # no function of the module math
+        ck.jit(imports_a_neighbour)(x)
+
+
+class Cost:
+    """A model of a user's, whose methods, and itself, go under jit and grad."""
+
+    def __init__(self, scale):
+        self.scale = scale
+
+    def cost(self, w, power=2):
+        total = 0.0
+        for i in range(len(w)):
+            total += w[i] ** power
+        return total * self.scale
+
+    @ck.jit
+    def compiled(self, w, power=2):
+        return np.sum(w**power) * self.scale
+
+    def __call__(self, w, power=2):
+        return np.sum(w**power) * self.scale
+
+
+class Compiled(Cost):
+    __call__ = ck.jit(Cost.__call__)
+
+
+BOUND = [
+    lambda m: m.cost,
+    lambda m: m.compiled,
+    lambda m: m,
+    lambda m: Compiled(m.scale),
+    lambda m: functools.partial(Cost.cost, m),
+    lambda m: functools.partial(m.cost, power=2),
+    lambda m: functools.partial(m.compiled),
+    lambda m: functools.partial(functools.partial(Cost.cost), m),
+]
+
+
+@pytest.mark.parametrize("bound", BOUND, ids=range(len(BOUND)))
+def test_methods_partial_functions_and_objects_are_compiled(bound):
+    model, w = Cost(0.5), np.linspace(0.1, 1.0, 40)
+    f = ck.jit(bound(model))
+    same(f(w), np.float64(np.sum(w**2) * 0.5))
+    same(f(w, power=3), np.float64(np.sum(w**3) * 0.5))
+    assert not f.report()["numpy"] and "plain" not in repr(f)
+    np.testing.assert_allclose(ck.jit.grad(bound(model))(w), w, rtol=1e-12)
+
+
+def test_what_a_bound_method_reads_is_read_at_each_call():
+    model = Cost(0.5)
+    f, slope = ck.jit(model.cost), ck.jit.grad(model.cost)
+    f(V), slope(V)
+    model.scale = 3.0
+    np.testing.assert_allclose(f(V), 3 * np.sum(V**2), rtol=1e-12)
+    np.testing.assert_allclose(slope(V), 6 * V, rtol=1e-12)
+    fixed = ck.jit(functools.partial(model.cost), static="power")
+    np.testing.assert_allclose(fixed(V, 3), 3 * np.sum(V**3), rtol=1e-12)
+    with pytest.raises(ArgumentError, match="no argument of cost: these are w, power"):
+        ck.jit(model.cost, static="self")
+
+
+RATE, PARTS, LEAKED = 2.0, [V], None
+
+
+def decay(y):
+    return -RATE * y + (PARTS[0] if y[0] > 0 else 1.0)
+
+
+def euler(f, y):
+    for _ in range(3):
+        y = y + 0.1 * f(y)
+    return y
+
+
+def noise(y):
+    return y + np.random.rand()
+
+
+@dataclasses.dataclass
+class Ready:
+    f: object
+    told: object = print
+
+    def run(self, y):
+        return euler(self.f, y) * 2
+
+
+GIVEN = [
+    (euler, lambda: (decay, V)),
+    (functools.partial(euler, decay), lambda: (V,)),
+    (lambda f, y: f[0](y), lambda: ([decay], V)),
+    (euler, lambda: (ck.jit(decay), V)),
+    (lambda ready, y: ready.run(y), lambda: (Ready(decay), V)),
+    (lambda y, f=functools.partial: f(euler, decay)(y), lambda: (V,)),
+]
+
+
+@pytest.mark.parametrize("function, args", GIVEN, ids=range(len(GIVEN)))
+def test_what_a_function_among_the_arguments_reads_is_read_at_each_call(
+    monkeypatch, function, args
+):
+    f = ck.jit(function)
+    for rate, parts in ((2.0, [V]), (0.5, [V]), (3, [-V]), (1.0, [np.ones(1)])):
+        monkeypatch.setitem(globals(), "RATE", rate)
+        monkeypatch.setitem(globals(), "PARTS", parts)
+        np.testing.assert_allclose(f(*args()), function(*args()), rtol=1e-12)
+    assert not f.report()["numpy"]
+
+
+def test_functions_among_the_arguments_are_traced_or_called_each_time():
+    def leaking(y):
+        global LEAKED
+        LEAKED = y
+        return y
+
+    f = ck.jit(euler)
+    with pytest.warns(CKernelsWarning, match="np.random"):
+        assert (f(noise, V) != f(noise, V)).all()
+    with pytest.warns(CKernelsWarning, match="assigns to 'LEAKED'"):
+        f(leaking, V)
+    assert LEAKED is not None
+    g = ck.jit(lambda ready, y: ready.f(y))
+    np.testing.assert_array_equal(g(Ready(np.exp, leaking), V), np.exp(V))  # it is never called
+    assert not g.report()["numpy"]
+    h = ck.jit(lambda f, y: f(y), strict=False)
+    with pytest.warns(CKernelsWarning, match="functions as arguments"):
+        for i in range(70):
+            np.testing.assert_array_equal(h(lambda y, i=i: y + i, V[:2]), V[:2] + i)
+
+
+def test_what_a_partial_function_of_a_method_reads_is_read_at_each_call():
+    model = Cost(V)
+    bound = functools.partial(model.cost)
+    f = ck.jit(bound)
+    for scale in (V, -V, 2.0, np.float32(3)):
+        model.scale = scale
+        np.testing.assert_allclose(f(V), bound(V), rtol=1e-12)
+    assert not f.report()["numpy"]
+
+
+def test_objects_may_hold_what_is_compiled():
+    model = Cost(0.5)
+    model.inner, model.slope = ck.jit(lambda w: np.tanh(w) * 2), ck.jit.grad(model.cost)
+    f = ck.jit(lambda m, w: m.inner(w) * m.scale)
+    same(f(model, V), np.tanh(V))
+    same(f(model, V), np.tanh(V))
+    assert not f.report()["numpy"]
+    np.testing.assert_allclose(model.slope(V), V, rtol=1e-12)
+    model.inner = ck.jit(lambda w: w * 3)
+    same(f(model, V), V * 1.5)
+    assert f.report()["traces"] == 2
