@@ -70,23 +70,25 @@ DIALECT = PACKAGE / "theano"  # its files are Theano's modules
 FILES = rooms.files()
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
-def test_imports_come_from_rooms_above(path):
-    name = path.relative_to(PACKAGE).as_posix()
-    own = room_of(path.relative_to(PACKAGE).with_suffix("").parts)
-    assert own in ORDER, f"{name} belongs to no room: add it to the map"
-    for line, parts in imports_of(path):
-        other = room_of(parts)
-        if (name, other) in EXCEPTIONS:
-            continue
-        assert other in ORDER, f"{name}:{line} imports {other}, which is no room"
-        assert ORDER.index(other) <= ORDER.index(own), f"{name}:{line} imports {other}, below it"
+def test_imports_come_from_rooms_above():
+    for path in FILES:
+        name = path.relative_to(PACKAGE).as_posix()
+        own = room_of(path.relative_to(PACKAGE).with_suffix("").parts)
+        assert own in ORDER, f"{name} belongs to no room: add it to the map"
+        for line, parts in imports_of(path):
+            other = room_of(parts)
+            if (name, other) in EXCEPTIONS:
+                continue
+            assert other in ORDER, f"{name}:{line} imports {other}, which is no room"
+            assert ORDER.index(other) <= ORDER.index(own), (
+                f"{name}:{line} imports {other}, below it"
+            )
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
-def test_one_file_knows_whether_the_runtime_is_there(path):
-    modules = {parts[0] for _, parts in imports_of(path) if parts}
-    assert "_runtime" not in modules or path == PACKAGE / "base" / "native.py"
+def test_one_file_knows_whether_the_runtime_is_there():
+    for path in FILES:
+        modules = {parts[0] for _, parts in imports_of(path) if parts}
+        assert "_runtime" not in modules or path == PACKAGE / "base" / "native.py", path
 
 
 def test_exceptions_are_needed():
@@ -122,14 +124,14 @@ def _defined(path, name):
     return any(isinstance(n, ast.FunctionDef) and n.name == name for n in tree_of(path).body)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
-def test_the_binder_stays_in_the_planning_room(path):
+def test_the_binder_stays_in_the_planning_room():
     """Other rooms ask the Draft: a binder handed on would tie them to its attributes unseen."""
-    if PACKAGE / "plan" in path.parents:
-        return
-    for node in nodes_of(path):
-        name = getattr(node, "id", getattr(node, "attr", getattr(node, "arg", None)))
-        assert name != "binder", f"{path.relative_to(PACKAGE)}:{node.lineno} uses a binder"
+    for path in FILES:
+        if PACKAGE / "plan" in path.parents:
+            continue
+        for node in nodes_of(path):
+            name = getattr(node, "id", getattr(node, "attr", getattr(node, "arg", None)))
+            assert name != "binder", f"{path.relative_to(PACKAGE)}:{node.lineno} uses a binder"
 
 
 # ---- what one file does to another but by imports ------------------------------------------------
@@ -166,13 +168,13 @@ def assigned(path):
                 yield node.lineno, target.value.id
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
-def test_no_room_writes_into_another(path):
+def test_no_room_writes_into_another():
     """What is filled in from outside is registered: a call of a function that says so."""
-    foreign = imported_names(path)
-    for line, name in assigned(path):
-        if name in foreign and name != "config":  # flags are there to be set
-            raise AssertionError(f"{path.name}:{line} writes into {name} of {foreign[name]}")
+    for path in FILES:
+        foreign = imported_names(path)
+        for line, name in assigned(path):
+            if name in foreign and name != "config":  # flags are there to be set
+                raise AssertionError(f"{path.name}:{line} writes into {name} of {foreign[name]}")
 
 
 def modules_of(path):
@@ -188,21 +190,21 @@ def modules_of(path):
     return found
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
-def test_a_private_name_stays_in_its_file(path):
+def test_a_private_name_stays_in_its_file():
     """_name is of one file: what another one needs has a public name there."""
-    modules = modules_of(path)
-    for node in nodes_of(path):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            private = {a.name for a in node.names if a.name[0] == "_"} - {*modules.values()}
-            assert private <= ({"_runtime"} if path.name == "native.py" else {"__version__"}), (
-                f"{path.name}:{node.lineno}: {private}"
-            )
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            private = node.attr[0] == "_" and node.attr[:2] != "__"
-            assert not (private and node.value.id in modules), (
-                f"{path.name}:{node.lineno}: {node.value.id}.{node.attr}"
-            )
+    for path in FILES:
+        modules = modules_of(path)
+        for node in nodes_of(path):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                private = {a.name for a in node.names if a.name[0] == "_"} - {*modules.values()}
+                assert private <= ({"_runtime"} if path.name == "native.py" else {"__version__"}), (
+                    f"{path.name}:{node.lineno}: {private}"
+                )
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                private = node.attr[0] == "_" and node.attr[:2] != "__"
+                assert not (private and node.value.id in modules), (
+                    f"{path.name}:{node.lineno}: {node.value.id}.{node.attr}"
+                )
 
 
 def test_registrations_are_known():
@@ -253,10 +255,6 @@ def test_floors_refuse_circles_and_lines_are_not_repeated():
 
 
 # ---- circles -------------------------------------------------------------------------------------
-
-
-EVERY = {rooms.module_name(p): p for p in FILES}
-MODULES = {name: p for name, p in EVERY.items() if DIALECT not in p.parents}
 
 
 def test_no_circle_of_files():
@@ -315,20 +313,20 @@ def imports_inside_functions(path):
                 yield node, why, f"{name}:{node.lineno}: say why this import is inside a function"
 
 
-@pytest.mark.parametrize("path", MODULES.values(), ids=lambda p: p.relative_to(PACKAGE).as_posix())
-def test_imports_of_other_packages_inside_functions_say_why(path):
+def test_imports_of_other_packages_inside_functions_say_why():
     """Theano's modules show their names to programs, so helpers stay out of them."""
-    for node, why, sentence in imports_inside_functions(path):
-        if getattr(node, "level", 0) == 0:
-            package = node.names[0].name if isinstance(node, ast.Import) else node.module
-            assert why or package.partition(".")[0] in MAY_BE_ABSENT, sentence
+    for path in (p for p in FILES if DIALECT not in p.parents):
+        for node, why, sentence in imports_inside_functions(path):
+            if getattr(node, "level", 0) == 0:
+                package = node.names[0].name if isinstance(node, ast.Import) else node.module
+                assert why or package.partition(".")[0] in MAY_BE_ABSENT, sentence
 
 
-@pytest.mark.parametrize("path", EVERY.values(), ids=lambda p: p.relative_to(PACKAGE).as_posix())
-def test_imports_inside_functions_say_why(path):
+def test_imports_inside_functions_say_why():
     """They buy start-up time, or load what may not be there. Programs see the names of Theano's."""
-    for node, why, sentence in imports_inside_functions(path):
-        if DIALECT in path.parents and "start-up" in why:
-            assert re.search(r"start-up: [\d.]+ ms", why), f"{sentence}, and how long it takes"
-        elif getattr(node, "level", 0):
-            assert "start-up" in why or why and DIALECT in path.parents, sentence
+    for path in FILES:
+        for node, why, sentence in imports_inside_functions(path):
+            if DIALECT in path.parents and "start-up" in why:
+                assert re.search(r"start-up: [\d.]+ ms", why), f"{sentence}, and how long it takes"
+            elif getattr(node, "level", 0):
+                assert "start-up" in why or why and DIALECT in path.parents, sentence
