@@ -16,7 +16,7 @@ def element_loop(states, fixed, new, until=None):
     states, fixed: placeholders of no axes; new: the next states, `until`: whether they are the
     last. Operands are vectors: n, the most steps of each element, x0, x1, ..., the first states,
     and c0, c1, ..., what stays the same; results are y0, y1, ..., the last states, and `ended`,
-    whether `until` held, or no step was due.
+    whether `until` held.
     """
     roots = [*new, *([] if until is None else [until])]
     order = toposort(roots)
@@ -53,7 +53,7 @@ def element_loop(states, fixed, new, until=None):
     inside += [f"{names[x]} = n{k};" for k, x in enumerate(states)]
     after = [f"y{k}[i] = ({C_NAMES[x.dtype]}){names[x]};" for k, x in enumerate(states)]
     if until is not None:
-        before.append("_Bool end = 1;")
+        before.append("_Bool end = 0;")
         inside += [f"end = {names[until]};", "if (end) break;"]
         after.append("ended[i] = end;")
     lines = ["for (int64_t i = lo; i < hi; i++) {", "    const int64_t most = n[i * n_strides[0]];"]

@@ -27,7 +27,7 @@ def halves(until=True):
 def by_hand(counts, starts, c, until=True):
     rows = []
     for n, x in zip(counts, starts):
-        done, steps = True, 0
+        done, steps = False, 0
         for _ in range(n):
             x, steps = x / 2 + c, steps + 1
             done = x < 1
@@ -70,6 +70,21 @@ def test_a_number_of_steps_that_is_known(way):
     want = by_hand(np.full(6, 5), STARTS, 0.25, until=False)
     for got, value in zip(found(STARTS), want):
         np.testing.assert_array_equal(got, value)
+
+
+@pytest.mark.parametrize("until", [False, True])
+@pytest.mark.parametrize("steps", [0, 3, 20])
+def test_a_loop_of_one_state(steps, until, way):
+    n, x, y = ps.int64("n"), ps.float64("x"), pt.dvector("y")
+    op = ScalarLoop([x], [x + 1], until=x + 1 >= 10 if until else None)
+    found = compiled([n, x], op(n, x))
+    theirs = pytensor.function([n, x], op(n, x), mode="FAST_COMPILE")
+    np.testing.assert_array_equal(found(steps, 1.0), theirs(steps, 1.0))
+    outs = Elemwise(op)(n, y)
+    got = compiled([n, y], outs)(steps, STARTS)
+    got = got[0] if until else got
+    want = np.minimum(STARTS + steps, np.ceil(10 - STARTS) + STARTS) if until else STARTS + steps
+    np.testing.assert_array_equal(got, want)
 
 
 def test_constants_broadcast_and_scalars_have_no_axes(way):

@@ -44,7 +44,7 @@ def test_each_element_takes_its_own_steps(step, until):
     n, x, c = COUNTS[::step], STARTS[::step], np.linspace(-2, 0, 6)[::step]
     got = run(body, n, [x, np.zeros(len(x), "int16")], [c], until)
     for k, (most, value, add) in enumerate(zip(n, x, c)):
-        taken, ended = 0, True
+        taken, ended = 0, False
         for _ in range(most):
             value, taken = value / 2 + np.exp(add), taken + 1
             ended = value < 1

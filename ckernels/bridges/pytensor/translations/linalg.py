@@ -1,8 +1,8 @@
 """Linear algebra, alone or under Blockwise: the ops here take axes before the last two as a batch.
 
-What ckernels has as an op of its own is translated; what LAPACK alone decides (the order of a Schur
-form, QZ) and complex matrices run through PyTensor's perform. Where there
-is no factor or no solution PyTensor gives NaN, and so do these.
+What ckernels has as an op of its own is translated, what LAPACK alone decides is in lapack.py;
+of complex matrices PyTensor's perform is called. Where there is no factor or no solution
+PyTensor gives NaN, and so do these.
 """
 
 import numpy as np
@@ -12,8 +12,10 @@ from ....autodiff.batch import NoBatchRule, batched
 from ....autodiff.spectra import from_eigenvalues
 from ....graph.node import Node, make
 from ....ops.decompose import eye_like
+from .. import lapack
 from ..checks import agreed
 from ..registry import TRANSLATIONS, Untranslated, find, is_a, translates
+from . import tridiagonal
 
 WHOLE = (None, None, 1)
 BATCHED = {
@@ -36,6 +38,9 @@ BATCHED = {
     "QR",
     "TRSYL",
     "SolveSylvester",
+    "Eig",
+    "Schur",
+    "QZ",
 }
 
 
@@ -43,12 +48,16 @@ BATCHED = {
 def blockwise(context, op, node, inputs):
     core = op.core_op
     name = type(core).__name__
-    if name not in BATCHED:
+    if name not in BATCHED or is_of_three_diagonals(core):
         return unbatched(context, op, node, inputs)
     inputs = agreed(node, inputs, [len(sig) for sig in op.inputs_sig])
     if name in ("Dot", "Dot22"):
         return ops.matmul(*[ops.cast(x, node.outputs[0].type.dtype) for x in inputs])
     return find(TRANSLATIONS, core)(context, core, node, inputs)
+
+
+def is_of_three_diagonals(core):
+    return getattr(core, "assume_a", None) == "tridiagonal"
 
 
 def unbatched(context, op, node, inputs):
@@ -100,6 +109,15 @@ def _real(node, x):
     return ops.cast(x, dtype)
 
 
+def _floats(node, inputs):
+    """Real matrices in the precision of the results, which may be complex."""
+    if any(x.dtype.startswith("complex") for x in inputs):
+        raise Untranslated("complex matrices")
+    dtype = node.outputs[0].type.dtype
+    dtype = {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
+    return [ops.cast(x, dtype) for x in inputs]
+
+
 @translates("MatrixInverse")
 def inverse(context, op, node, inputs):
     return ops.inverse(_real(node, inputs[0]))
@@ -134,9 +152,21 @@ def expm(context, op, node, inputs):
 @translates("QR")
 def qr(context, op, node, inputs):
     if op.pivoting or op.mode == "raw":
-        raise Untranslated("QR factors as LAPACK leaves them")
+        return lapack.qr(_real(node, inputs[0]), op.mode, op.pivoting)
     q, r = ops.qr(_real(node, inputs[0]), "reduced" if op.mode == "economic" else "complete")
     return r if op.mode == "r" else [q, r]
+
+
+@translates("Schur")
+def schur(context, op, node, inputs):
+    return lapack.schur(_floats(node, inputs)[0], op.output, op.sort)
+
+
+@translates("QZ")
+def qz(context, op, node, inputs):
+    output = "complex" if op.complex_output else "real"
+    found = lapack.qz(*_floats(node, inputs), output, op.sort)
+    return found if op.return_eigenvalues else found[:2] + found[4:]
 
 
 @translates("MatrixPinv")
@@ -274,8 +304,15 @@ def _is_zero(variable):
     return hasattr(variable, "data") and not np.any(variable.data)
 
 
+@translates("Eig")
+def eig(context, op, node, inputs):
+    return list(ops.eig(*_floats(node, inputs)))
+
+
 @translates("Solve")
 def solve(context, op, node, inputs):
+    if is_of_three_diagonals(op):
+        return tridiagonal.solution(*[_real(node, x) for x in inputs])
     if op.assume_a not in ("gen", "sym", "her"):
         raise Untranslated("systems of equations with few diagonals")
     a, b = [_real(node, x) for x in inputs]

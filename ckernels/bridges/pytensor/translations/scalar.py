@@ -279,12 +279,13 @@ def _each(op, operands, states):
             body,
             dict(zip(names, flat)),
             labels,
-            infer_shape=lambda n, *others: [n] * len(labels),
+            infer_shape=lambda n, *others: [n] * len(labels) if len(labels) > 1 else n,
             name="loop of PyTensor",
             parallel=True,
         )
     except CompilerMissing:
         return None
+    found = found if isinstance(found, tuple) else (found,)
     like = operands[0]
     sizes = [size_of(like, axis) for axis in range(like.ndim)]
     return [y.node if like.ndim == 1 else ops.reshape(y.node, sizes) for y in found]
@@ -295,8 +296,8 @@ def _together(op, count, rest, states):
     steps, keeps its state; the last to end ends the scan.
     """
     inits = rest[:states]
-    if op.is_while:  # no step at all is no failure
-        inits.append(ops.full_like(count, True, "bool"))
+    if op.is_while:  # as PyTensor's Python and numba modes have it without a step
+        inits.append(ops.full_like(count, False, "bool"))
     inits.append(ops.gt(count, 0))
     held = [placeholder(x.dtype, x.shape) for x in inits]
     done = placeholder("int64", ())

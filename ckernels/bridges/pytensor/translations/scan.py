@@ -178,7 +178,7 @@ class ScanMaker:
         rows = ops.concatenate(
             [ops.slice_(x, [(0, first, 1)]), self.trace(self.layout.trace(i))], 0
         )
-        found = self.last_rows(rows, first, _size(x))
+        found = self.last_rows(rows, first, rows_of(x))
         return with_last(found, self.final(i))
 
     def last_rows(self, rows, first, kept):
@@ -201,7 +201,8 @@ class ScanMaker:
         return self.steps if self.until is None else item(self.node, self.layout.executed)
 
 
-def _size(x):
+def rows_of(x):
+    """How many rows `x` has, as a node."""
     size = size_of(x, 0)
     return size if isinstance(size, Node) else constant(np.int64(size))
 
