@@ -105,6 +105,8 @@ def _c_cast(attrs, dtype):
     if dtype in dtypes.FLOATS and to in dtypes.INTEGERS:
         start = "f64" if dtype == "float64" else "f32"
         return f"ck_{start}_to_{dtypes.SUFFIX[to]}({{0}})"
+    if to == "float64" and dtype in ("int64", "uint64"):
+        return f"ck_{dtypes.SUFFIX[dtype]}_to_f64({{0}})"
     return f"({dtypes.C_NAMES[to]})({{0}})"
 
 

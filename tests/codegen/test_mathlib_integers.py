@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ckernels.codegen import mathlib
-from ckernels.compiler import PREAMBLE, toolchain
+from ckernels.compiler import PREAMBLE, cpu, toolchain
 
 from . import mathbuild
 from .mathbuild import DTYPE, FLOAT, INT_BINARY, INTS, edges, library, needs_gcc, ulp_error
@@ -101,6 +101,57 @@ def test_float_to_integer_as_numpy(lib, s, i):
         assert (
             got[far] == np.array(lowest % 2**info.bits, f"u{info.bits // 8}").astype(DTYPE[i])
         ).all()
+
+
+def bits_of_every_size(dtype, rng):
+    """Integers of each number of bits, and those around powers of two and middles of doubles."""
+    info = np.iinfo(dtype)
+    near = [2**k + d + e for k in range(65) for d in (0, 2 ** max(k - 53, 0)) for e in (-1, 0, 1)]
+    near = [v for k in near for v in (k, -k) if info.min <= v <= info.max]
+    wild = rng.integers(info.min, info.max, 4000, dtype=dtype, endpoint=True)
+    return np.array([*near, *(wild >> rng.integers(0, 64, 4000).astype(dtype)).tolist()], dtype)
+
+
+@pytest.fixture(params=["native", "AVX2"])
+def conversions(request, lib, tmp_path):
+    """The library; and its conversions for AVX2, which has none of int64: in vectors."""
+    if request.param == "native":
+        return lib
+    if "avx2" not in (cpu.cpu_flags()[1] or ()):
+        pytest.skip("this CPU has no AVX2")
+    text = "".join(k for k in mathbuild.sources() if re.search(r"void [fiu]\d\d_to_", k))
+    source, made = tmp_path / "math.c", tmp_path / "math.so"
+    source.write_text("\n".join((PREAMBLE, *mathlib.snippets(text), text)))
+    command = [mathbuild.CC, *mathbuild.FLAGS, "-mavx2", "-mfma", "-o", made, source]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    (tmp_path / "messages").write_text(done.stderr)
+    vectors = re.findall(r"math\.c:(\d+):\d+: optimized: loop vectorized using 32", done.stderr)
+    lines = source.read_text().splitlines()
+    for name in ("i64_to_f64", "u64_to_f64", "f64_to_i64", "f32_to_i64"):
+        loop = 2 + next(k for k, line in enumerate(lines) if f"void {name}(" in line)
+        assert str(loop) in vectors, name
+    return mathbuild.Library(tmp_path)
+
+
+@pytest.mark.parametrize("s", ["i64", "u64"])
+def test_integers_to_doubles_are_rounded_once(conversions, s):
+    x = bits_of_every_size(DTYPE[s], np.random.default_rng(3))
+    got = conversions(f"{s}_to_f64", "float64", x)
+    exact = np.array([float(int(v)) for v in x])  # Python rounds to even
+    np.testing.assert_array_equal(got.view("int64"), exact.view("int64"))
+
+
+@pytest.mark.parametrize("s", FLOAT)
+def test_floats_to_integers_are_cut(conversions, s):
+    rng = np.random.default_rng(4)
+    whole = bits_of_every_size("int64", rng).astype("float64")
+    parts = rng.normal(size=4000) * 2.0 ** rng.integers(-4, 66, 4000)
+    x = np.concatenate([whole, parts, whole + 0.5, [np.inf, -np.inf, np.nan, -0.0]])
+    x = np.concatenate([x.astype(DTYPE[s]), edges(s)])
+    x = np.concatenate([x, np.nextafter(x, np.zeros_like(x))])
+    cut = [int(v) if np.isfinite(v) else 2**63 for v in x.astype("float64")]
+    want = [v if -(2**63) <= v < 2**63 else -(2**63) for v in cut]
+    np.testing.assert_array_equal(conversions(f"{s}_to_i64", "int64", x), want)
 
 
 def test_halves(lib):
