@@ -88,6 +88,9 @@ def per_row_root(form, values, found, i):
 
 
 def is_lowest(values, found):
+    """Whether a maximum is taken as it is, or at least the lowest number."""
+    if "lowest" not in found:
+        return True
     lowest = values[found["lowest"]]
     return lowest.number == dtypes.finfo(lowest.dtype).min
 
@@ -151,12 +154,14 @@ def _ops(pattern):
 
 RULES = (
     KernelRule("softmax's row sum",
-         ("true_div", "z", Bound("s", ("sum", ("exp", ("sub", "x", ("max", "x")))))),
+         ("true_div", "z", Bound("s", ("sum", ("exp", BELOW)))),
          ("mul", "z", ("reciprocal", "s")),
-         lambda form, values, found, i: not values[found["z"]].reduces, 1, False,
+         lambda form, values, found, i: is_lowest(values, found) and not values[found["z"]].reduces,
+         1, False,
          "One division per row instead of one per element: softmax of 1000 columns 0.35 ns an "
          "element against 0.49. The sum is at least 1, since x - max(x) is 0 somewhere, so that "
-         "its reciprocal is normal and the product within 1.5 ulp of the quotient."),
+         "its reciprocal is normal and the product within 1.5 ulp of the quotient. Where all are "
+         "-inf it is 0, and all are NaN."),
     KernelRule("logsumexp's exponentials",
          ("exp", ("sub", "x", Bound("y", ("maximum", TOTAL, "lowest")))),
          ("mul", "e", ("exp", ("sub", ("minimum", "top", HIGHEST), ("minimum", "y", HIGHEST)))),

@@ -58,7 +58,8 @@ def _lower_softmax(node):
     x, axis = wide(node.inputs[0]), node.attrs["axis"]
     if x.shape[axis] == 0:
         return node.inputs[0]
-    e = exp(sub(x, max(x, axis, keepdims=True)))
+    top = _above_minus_inf(max(x, axis, keepdims=True))  # as logsumexp: both take one exponential
+    e = exp(sub(x, top))
     return cast(true_div(e, sum(e, axis, keepdims=True)), node.dtype)
 
 

@@ -43,6 +43,12 @@ def over_sum(z, a, b, axis=1):
     return z / ops.sum(e, axis, keepdims=True)
 
 
+def over_sum_below(z, x, low):
+    """z / sum(exp(x - maximum(max(x), low)))."""
+    top = ops.maximum(ops.max(x, 1, keepdims=True), low)
+    return z / ops.sum(ops.exp(x - top), 1, keepdims=True)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_softmax_divides_once_per_row(dtype, axis):
@@ -100,8 +106,11 @@ def test_exponentials_over_their_own_tiny_sum(mode):
             lambda z, x: z / ops.max(ops.exp(x - ops.max(x, 1, keepdims=True)), 1, keepdims=True),
             (full(3), normal(3, 5)),
         ),
+        (lambda z, x: over_sum_below(z, x, np.float32(0)), (full(1e-43), full(-100))),
+        (lambda z, x: over_sum_below(z, x, -x), (full(1e-43), full(-50))),
     ],
-    ids=["twice x", "minus x", "minimum", "product", "exp2", "maximum of exponentials"],
+    ids=["twice x", "minus x", "minimum", "product", "exp2", "maximum of exponentials"]
+    + ["at least 0", "at least minus x"],
 )
 def test_almost_a_softmax(build, arrays):
     got, text = run(build, *arrays)
@@ -110,6 +119,51 @@ def test_almost_a_softmax(build, arrays):
     tiny = arrays[0].max() < 1e-40  # few bits are left in subnormal numbers
     np.testing.assert_allclose(got, want, rtol=0.05 if tiny else 1e-5)
     assert "1.0f / " not in text
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("size", [1, 3, 40, 600])
+def test_rows_of_infinities_and_nan(dtype, axis, size):
+    """As NumPy's: NaN in rows of -inf alone, and in those with an inf or a NaN."""
+    shape = [6, 7, 5]
+    shape[axis] = size
+    x = (10 * normal(*shape)).astype(dtype)
+    rows = np.moveaxis(x, axis, -1).reshape(-1, size)  # copies: written back below
+    rows[0], rows[1, -1], rows[2, 0], rows[3, 0] = -np.inf, -np.inf, np.inf, np.nan
+    rows[4], rows[5], rows[6] = np.finfo(dtype).min, np.finfo(dtype).max, np.inf
+    rows[7, : size // 2] = -np.inf
+    moved = [n for i, n in enumerate(shape) if i != axis] + [size]
+    x = np.ascontiguousarray(np.moveaxis(rows.reshape(moved), -1, axis))
+    wide = x.astype("float64")
+    with np.errstate(invalid="ignore", over="ignore"):
+        e = np.exp(wide - wide.max(axis, keepdims=True))
+        want = e / e.sum(axis, keepdims=True)
+    limits = {"rtol": 64 * np.finfo(dtype).eps, "atol": 1e-7 if dtype == "float16" else 1e-37}
+    for mode in ("compiled", "fast_compile"):
+        got, _ = run(lambda x: ops.softmax(x, axis), x, mode=mode)
+        np.testing.assert_allclose(got, want, **limits)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_softmax_and_logsumexp_take_one_exponential(dtype):
+    x = leaf((None, None), dtype)
+    outputs = [ops.softmax(x, 1), ops.logsumexp(x, 1)]
+    f = make_function([x], outputs, positional_only=True)
+    a = 30 * normal(6, 50, dtype=dtype)
+    a[1, 3], a[2], a[3, :2], a[4, 5] = -np.inf, -np.inf, np.inf, np.nan
+    p, y = f(a)
+    wide = a.astype("float64")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        top = wide.max(1, keepdims=True)
+        e = np.exp(wide - top)
+        total = e.sum(1, keepdims=True)
+        want = np.where(np.isfinite(top), np.log(total) + top, top)[:, 0]
+    eps = np.finfo(dtype).eps
+    np.testing.assert_allclose(p, e / total, rtol=64 * eps, atol=1e-37)
+    np.testing.assert_allclose(y, want, rtol=8 * eps)
+    assert len(f.info.steps()) == 1
+    assert len(set(re.findall(r" = (ck_exp\w*\(.+\));", f.info.source()))) == 1
 
 
 # ---- the exponential of x - logsumexp(x) is a multiple of the summed ones ----

@@ -43,7 +43,7 @@ LOADS = {
     "a bag": (lambda w, i: ops.mean(ops.take(w, i, 0), 1), [TABLE, at(6, 5)], "take+sum+true_div"),
     "largest of a bag": (lambda w, i: ops.argmax(ops.take(w, i, 0), 1), [TABLE, at(6, 5)],
                          "take+argmax"),
-    "softmax": (softmax_of_rows, [TABLE, at(20)], "take+max+sub+exp+sum+true_div"),
+    "softmax": (softmax_of_rows, [TABLE, at(20)], "take+max+maximum+sub+exp+sum+true_div"),
     "of two tables": (lambda w, u, i: ops.sum(ops.take(w, i, 0) * ops.take(u, i, 0), -1),
                       [TABLE, OTHER, at(20)], "take+take+mul+sum"),
     "of numbers of half": (lambda w, i: ops.take(w, i, 0) * 2, [TABLE.astype("float16"), at(20)],

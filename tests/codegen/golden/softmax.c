@@ -4,7 +4,7 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
     const float *const x0 = p[0];
     float *const y1 = p[1];
     const int64_t n = d[0];
-    float t3[4096];
+    float t5[4096];
     for (int64_t r = lo; r < hi; r++) {
         const int64_t r0 = r;
         const float *const a0 = x0 + r0 * d[2];
@@ -27,42 +27,43 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
             }
         }
         const float v1 = bad_1 ? __builtin_nanf("") : (float)a_1;
-        double a_4 = 0;
+        const float v3 = (-3.4028235e+38f) > v1 ? (-3.4028235e+38f) : v1;
+        double a_6 = 0;
         for (int64_t b = 0; b < n; b += 512) {
             const int64_t e = b + 512 < n ? b + 512 : n;
             for (int64_t j = b; j < e; j += 16) {
                 __builtin_prefetch(a0 + d[2] + j);
                 __builtin_prefetch(a1 + j, 1);
             }
-            float p_4 = 0;
+            float p_6 = 0;
             const int64_t m1 = e < 16 ? e : e - (e - b) % 16;
-            #pragma omp simd reduction(+:p_4)
+            #pragma omp simd reduction(+:p_6)
             for (int64_t j = b; j < m1; j++) {
                 const float v0 = a0[j];
-                const float v2 = v0 - v1;
-                const float v3 = ck_exp_shifted_f32(v2);
-                t3[j] = v3;
-                p_4 += v3;
+                const float v4 = v0 - v3;
+                const float v5 = ck_exp_shifted_f32(v4);
+                t5[j] = v5;
+                p_6 += v5;
             }
             if (m1 < e) {
-                #pragma omp simd reduction(+:p_4)
+                #pragma omp simd reduction(+:p_6)
                 for (int64_t j = e - 16; j < e; j++) {
                     const float v0 = a0[j];
-                    const float v2 = v0 - v1;
-                    const float v3 = ck_exp_shifted_f32(v2);
-                    t3[j] = v3;
-                    p_4 += (j >= m1 ? v3 : 0);
+                    const float v4 = v0 - v3;
+                    const float v5 = ck_exp_shifted_f32(v4);
+                    t5[j] = v5;
+                    p_6 += (j >= m1 ? v5 : 0);
                 }
             }
-            a_4 += p_4;
+            a_6 += p_6;
         }
-        const float v4 = (float)a_4;
-        const float v5 = 1.0f / v4;
+        const float v6 = (float)a_6;
+        const float v7 = 1.0f / v6;
         #pragma GCC ivdep
         for (int64_t j = 0; j < n; j++) {
-            const float v3 = t3[j];
-            const float v6 = v3 * v5;
-            a1[j] = v6;
+            const float v5 = t5[j];
+            const float v8 = v5 * v7;
+            a1[j] = v8;
         }
     }
     return 0;

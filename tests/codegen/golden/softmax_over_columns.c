@@ -6,9 +6,9 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
     const int64_t n = d[0];
     float a_1[256];
     uint8_t bad_1[256];
-    float s1[256];
-    double a_4[256];
-    float s5[256];
+    float s3[256];
+    double a_6[256];
+    float s7[256];
     int64_t row = lo / n, j0 = lo % n;
     while (lo < hi) {
         int64_t w = n - j0 < hi - lo ? n - j0 : hi - lo; if (w > 256) w = 256;
@@ -66,8 +66,9 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         #pragma GCC ivdep
         for (int64_t c = 0; c < w; c++) {
             const float v1 = bad_1[c] ? __builtin_nanf("") : (float)a_1[c];
-            s1[c] = v1;
-            a_4[c] = 0;
+            const float v3 = (-3.4028235e+38f) > v1 ? (-3.4028235e+38f) : v1;
+            s3[c] = v3;
+            a_6[c] = 0;
         }
         for (int64_t q = 0; q < d[1]; q++) {
             const int64_t q_0 = q;
@@ -76,16 +77,16 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
             #pragma GCC ivdep
             for (int64_t c = 0; c < w; c++) {
                 const float v0 = b0[c];
-                const float v2 = v0 - s1[c];
-                const float v3 = ck_exp_shifted_f32(v2);
-                a_4[c] += v3;
+                const float v4 = v0 - s3[c];
+                const float v5 = ck_exp_shifted_f32(v4);
+                a_6[c] += v5;
             }
         }
         #pragma GCC ivdep
         for (int64_t c = 0; c < w; c++) {
-            const float v4 = (float)a_4[c];
-            const float v5 = 1.0f / v4;
-            s5[c] = v5;
+            const float v6 = (float)a_6[c];
+            const float v7 = 1.0f / v6;
+            s7[c] = v7;
         }
         for (int64_t q = 0; q < d[1]; q++) {
             const int64_t q_0 = q;
@@ -94,10 +95,10 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
             #pragma GCC ivdep
             for (int64_t c = 0; c < w; c++) {
                 const float v0 = b0[c];
-                const float v2 = v0 - s1[c];
-                const float v3 = ck_exp_shifted_f32(v2);
-                const float v6 = v3 * s5[c];
-                b1[c] = v6;
+                const float v4 = v0 - s3[c];
+                const float v5 = ck_exp_shifted_f32(v4);
+                const float v8 = v5 * s7[c];
+                b1[c] = v8;
             }
         }
         lo += w; j0 += w;
