@@ -20,6 +20,7 @@ from .scan_terms import NotPlain, Terms, is_element, is_number
 FAR = 1 << 62  # an index beyond is no index, and may be added to
 MOST_TERMS = 1000  # of which choices are looked into
 LONGEST = 1 << 21  # elements from the index of a step to that of the next
+MOST_PARTS = 16  # of which the least is sought in another order than they are written
 MOST_BACK = 4  # steps for which a number that was put is kept for those that read it again
 
 
@@ -194,6 +195,10 @@ class ScanOfElements(Terms):
         if term in home.names:
             return home.names[term]
         if term.kind == "op":
+            whole, term = term, self.waiting(term) if lines is self.quick else term
+            if whole is not term:
+                name = home.names[whole] = self.define(lines, term)
+                return name
             op, attrs, last = term.of
             bits = self.bits(term)
             if bits is not None:
@@ -203,9 +208,10 @@ class ScanOfElements(Terms):
         elif term.kind == "apart":
             text = apart(term.dtype, self.define(lines, term.args[0]))
         else:
-            place = f"{term.of[0]}[0]"
             if term.kind == "load":
                 place = f"*(const {dtypes.C_NAMES[term.dtype]} *)({term.of[0]})"
+            else:
+                place = "{}[{}]".format(*term.of)
             text = READ.get(term.dtype, "{0}").format(place)
             # Where gcc adds up products in their order by vectors, it rounds some of them, not all.
             if dtypes.is_float(term.dtype) and (
@@ -213,6 +219,36 @@ class ScanOfElements(Terms):
             ):
                 text = apart(term.dtype, text)
         return self.name(home, term, text)
+
+    def waiting(self, term):
+        """A term that is the least or largest of integers as one that compares those last which
+        wait for an earlier step: in any order they are the same."""
+        sense = extreme(term)
+        if sense is None:
+            return term
+        parts, stack = [], [term]
+        while stack:
+            part = stack.pop()
+            if extreme(part) == sense:
+                stack += part.args[:0:-1]
+            elif part not in parts:
+                parts.append(part)
+        late = {part: self.waits(part, {}) for part in parts}
+        if not 3 <= len(parts) <= MOST_PARTS or len({*late.values()}) < 2:
+            return term
+        found = sorted(parts, key=late.get)
+        return functools.reduce(functools.partial(self.one_of, sense, term.dtype), found)
+
+    def one_of(self, sense, dtype, a, b):
+        test = self.op("lt", "bool", (a, b) if sense == "least" else (b, a))
+        return self.op("where", dtype, (test, a, b))
+
+    def waits(self, term, memo):
+        """Whether a term is made of what an earlier step left in variables."""
+        if term not in memo:
+            memo[term] = term in self.kept or term.carried or (
+                any(self.waits(a, memo) for a in term.args))  # fmt: skip
+        return memo[term]
 
     def name(self, home, term, text):
         """Put a statement that defines a term."""
@@ -597,6 +633,18 @@ def element(dtype, place, offset):
     """C of an element as it is read."""
     text = f"((const {dtypes.C_NAMES[dtype]} *)({place}))[{offset}]"
     return READ.get(dtype, "{0}").format(text)
+
+
+def extreme(term):
+    """ "least" or "largest" where a term is that of two integers, else None."""
+    if term.kind != "op" or term.of[0] != "where" or term.dtype not in dtypes.INTEGERS:
+        return None
+    test, *both = term.args
+    if test.kind != "op" or test.of[0] not in ("lt", "le", "gt", "ge"):
+        return None
+    if set(test.args) != set(both):
+        return None
+    return "least" if (test.of[0][0] == "l") == (test.args[0] is both[0]) else "largest"
 
 
 def apart(dtype, text):

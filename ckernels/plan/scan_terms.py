@@ -6,7 +6,7 @@ stays rounded: a product that another adds to passes `ck_apart`. scan_of_element
 
 from ..base import dtypes
 from ..codegen.ir import Kernel
-from ..codegen.print_c import literal
+from ..codegen.print_c import READ, literal
 from .lowerings.indexed import OneElement
 
 HANDS_ON = ("neg", "where", "maximum", "minimum", "at_least", "at_most", "convert", "identity")
@@ -14,6 +14,7 @@ ROUNDS = ("add", "sub", "true_div", "sqrt", "floor", "ceil", "trunc", "abs")
 NO_SUMS = ("mul", "true_div", "square", "sqrt", "abs", "lt", "le", "gt", "ge", "eq", "ne", "isnan",
            "isinf", "isfinite", "logical_and", "logical_or", "logical_xor", "logical_not", "floor",
            "ceil", "trunc")  # fmt: skip
+MOST_AT_ONCE = 4  # elements of a kernel that are numbers, one after the other
 
 
 class Term:
@@ -42,13 +43,14 @@ def is_one_run(kernel):
 
 
 def is_number(instr):
-    """Whether it is such a kernel of one element."""
+    """Whether it is such a kernel of one element, or of few."""
     kernel = instr.kernel
     return (
         is_one_run(kernel)
         and type(instr.n) is int
-        and instr.n == 1
+        and instr.n <= MOST_AT_ONCE
         and all(o.role != "index" and not o.picks and is_plain(o.dtype) for o in kernel.operands)
+        and (instr.n == 1 or all(type(o.inner) is int for o in kernel.operands))
         and all(
             v.op in ("load", "literal")
             or v.computed
@@ -75,7 +77,8 @@ class Terms:
     def __init__(self, kernel, scan, wary):
         self.kernel, self.scan, self.wary = kernel, scan, wary
         self.terms, self.products = {}, {}
-        self.now = {}  # {name of a variable: the term it is}
+        self.now = {}  # {(name of a variable, which element): the term it is}
+        self.put_now = {}  # {where an element lies: what was put there, with the buffers it is in}
         self.events = []  # what happens in a step, in its order
         self.written, self.stored = self.all_written()
         self.version = 0  # of memory that the steps write
@@ -126,13 +129,15 @@ class Terms:
             else:
                 self.element(instr, at)
         for state in self.scan.moving.states:
-            if state.old is not None and self.kernel.variable(state.old) is not None:
-                self.follow(state, *map(self.kernel.variable, (state.old, state.new)))
+            if state.old is not None:
+                held = [self.kernel.variable(row) for row in (state.old, state.new)]
+                if all(v is not None and v.count == 1 for v in held):
+                    self.follow(state, *held)
 
     def follow(self, state, was, becomes):
         """Note by how much a step raises a state."""
-        old = self.terms.get(("old", state.dtype, (), (was.name,)))
-        new = self.now.get(becomes.name)
+        old = self.terms.get(("old", state.dtype, (), (was.name, 0)))
+        new = self.now.get((becomes.name, 0))
         if old is None or new is None or new.kind != "op" or new.of[0] not in ("add", "sub"):
             return
         a, b = new.args
@@ -141,6 +146,21 @@ class Terms:
         if a is old and state.dtype == "int64" and b.kind == "number":
             self.rising[was.name] = b.of[1] if new.of[0] == "add" else -b.of[1]
 
+    def which(self, variable, pointer, dtype):
+        """(name, number) of the element of a variable that a pointer points to."""
+        k, rest = 0, self.kernel.shift_of(pointer)
+        if type(rest) is int:
+            k, rest = divmod(rest, dtypes.ITEMSIZE[dtype])
+        if variable.dtype != dtype or type(rest) is not int or rest or not 0 <= k < variable.count:
+            raise NotPlain
+        return variable.name, k
+
+    def forget(self, buffer):
+        """Note that memory of a buffer is written: what was put there may be no more."""
+        self.version += 1
+        roots = self.kernel.roots(buffer)
+        self.put_now = {at: v for at, v in self.put_now.items() if v[1].isdisjoint(roots)}
+
     def loaded(self, pointer, dtype):
         """The term of the number at a pointer."""
         kernel, (buffer, offset) = self.kernel, pointer
@@ -148,9 +168,8 @@ class Terms:
             raise NotPlain
         variable = kernel.variable(buffer)
         if variable is not None:
-            if variable.count != 1 or variable.dtype != dtype or kernel.shift_of(pointer):
-                raise NotPlain
-            found = self.now.get(variable.name)
+            which = self.which(variable, pointer, dtype)
+            found = self.now.get(which)
             if found is not None:
                 return found
             old = any(
@@ -159,7 +178,7 @@ class Terms:
             )
             if not old and variable.name in self.stored:
                 raise NotPlain  # what it was a step before
-            return self.term("old", dtype, (), (variable.name,), moves=old)
+            return self.term("old", dtype, (), which, moves=old)
         line = None if offset else kernel.line_of(buffer, self.scan)
         if line is not None and dtype == line.dtype:
             return line.element(self, self.term("turn", "int64", moves=True))
@@ -174,27 +193,32 @@ class Terms:
     def numbers(self, instr, at):
         """The values of an elementwise kernel, and where they go."""
         ir, summed = instr.kernel, sums(instr.kernel)
-        versions, others = {}, True
-        while others:
-            found = self.values(instr, at, summed, versions)
-            uses, others = self.used_otherwise(ir, found, summed)
-            for i in others:
-                versions[i] = versions.get(i, 0) + 1
-        self.products.update(uses)
-        self.events.append(("numbers", *(found[value] for _, value in ir.stores)))
-        for operand, value in ir.stores:
-            self.store(instr.pointers[operand], ir.operands[operand].dtype, found[value])
+        for element in range(instr.n):
+            pointers = instr.pointers if not element else [
+                (buffer, offset + element * o.inner * dtypes.ITEMSIZE[o.dtype])
+                for (buffer, offset), o in zip(instr.pointers, ir.operands)
+            ]  # fmt: skip
+            versions, others = {}, True
+            while others:
+                found = self.values(ir, pointers, at, summed, versions)
+                uses, others = self.used_otherwise(ir, found, summed)
+                for i in others:
+                    versions[i] = versions.get(i, 0) + 1
+            self.products.update(uses)
+            self.events.append(("numbers", *(found[value] for _, value in ir.stores)))
+            for operand, value in ir.stores:
+                self.store(pointers[operand], ir.operands[operand].dtype, found[value])
 
-    def values(self, instr, at, summed, versions):
+    def values(self, ir, pointers, at, summed, versions):
         """The terms of the values of a kernel. summed: see `sums`; versions: {product: which one},
         of those that are computed again though another kernel has them."""
-        ir, found = instr.kernel, []
+        found = []
         for i, v in enumerate(ir.values):
             args = [found[a] for a in v.args]
             if v.op == "load":
-                term = self.loaded(instr.pointers[v.operand], v.dtype)
-                if i in summed and self.is_product(term):
-                    term = self.term("apart", v.dtype, (term,), (at,))
+                term = self.loaded(pointers[v.operand], v.dtype)
+                if i in summed:
+                    term = self.rounded(term, at)
             elif v.op == "literal":
                 term = self.literal(v.number, v.dtype)
             else:
@@ -252,13 +276,12 @@ class Terms:
         if term.dtype != dtype or not is_plain(dtype):
             raise NotPlain
         if variable is not None:
-            if variable.count != 1 or variable.dtype != dtype or kernel.shift_of(pointer):
-                raise NotPlain
-            self.now[variable.name] = term
+            name, k = which = self.which(variable, pointer, dtype)
+            self.now[which] = term
             if not kernel.is_local(variable, self.scan):
-                self.events.append(("store", f"{variable.name}[0]", term))
+                self.events.append(("store", f"{name}[{k}]", term))
             return
-        self.version += 1
+        self.forget(buffer)
         place = f"*({dtypes.C_NAMES[dtype]} *)({kernel.place(buffer, offset)})"
         self.memory.setdefault(place, set()).update(kernel.roots(buffer))
         self.events.append(("store", place, term))
@@ -285,7 +308,9 @@ class Terms:
                 raise NotPlain
             value = self.loaded(near, dtype)
             held = self.version
-            self.version += 1
+            self.forget(far[0])
+            if not (value.kind == "op" and value.of[0] == "where"):  # of a put under a condition
+                self.put_now[place, dtype, axes, indices] = value, self.kernel.roots(far[0])
             self.look(axes, indices)
             self.events.append(("put", place, dtype, axes, indices, value, held, at))
             return
@@ -297,12 +322,20 @@ class Terms:
         )
         if written and variable is not None:
             raise NotPlain
+        put, _ = self.put_now.get((place, dtype, axes, indices), (None, None))
+        if put is not None and dtype not in READ:  # memory would take longer
+            self.store(near, dtype, self.rounded(put, at))
+            return
         version = self.version if written else -1
         got = self.term("get", dtype, indices, (place, axes, version), moves=True)
         self.look(axes, indices)
         self.read_at.setdefault(got, len(self.events))
         self.events.append(("get", got, at))
         self.store(near, dtype, got)
+
+    def rounded(self, term, at):
+        """A term as another kernel, the one at `at`, reads it."""
+        return self.term("apart", term.dtype, (term,), (at,)) if self.is_product(term) else term
 
     def is_product(self, term):
         """Whether a number may be a product that nothing has rounded."""

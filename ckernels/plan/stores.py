@@ -82,6 +82,23 @@ def scanned(stores, final):
     return init.inputs[0] if stores.read_once(node, init) else None
 
 
+def lies_alone(plan, final):
+    """Whether this is the last value of a state that a scan leaves in memory of its own: the state
+    changes, and no result shows all its values."""
+    node, index = final.inputs[0], final.attrs["index"]
+    if node.op.name != "scan":
+        return False
+    sig, items, body = ScanSignature.of(node), plan.items(node), node.attrs["body"]
+    i = index - sig.carries
+    if not 0 <= i < sig.carries or sig.trace(i) in items:
+        return False
+    value, taps = body.outputs[i], sig.tap_inputs(i)
+    if any(value is body.inputs[k] for k in taps.values()):
+        return False
+    shown = [body.outputs[sig.carries + k] for k in range(sig.outs) if sig.out(k) in items]
+    return not any(value is out for out in shown)
+
+
 def branched(stores, result):
     """The operand of a branch that both sides change by stores, or one side does and the other
     leaves as it is."""
@@ -152,6 +169,8 @@ class Stores:
             x, maker = node.inputs[0], node
         elif node.op.name == "item" and node.size != 1:
             x, maker = CHANGES.get(node.inputs[0].op.name, no_change)(self, node), node.inputs[0]
+            if maker.uid in self.unit_of:
+                self.unit_of[node.uid] = self.unit_of[maker.uid]
         else:
             return
         if x is None or maker.uid not in self.unit_of:
@@ -167,7 +186,7 @@ class Stores:
     def owns(self, x):
         """Whether the memory of `x` is its own, so that it may be written again."""
         if x.op.name == "item":
-            return x.uid in self.found
+            return x.uid in self.found or lies_alone(self.plan, x)
         home = self.binder.home
         return x.uid in home or x.op.kind == "gemm" or is_store(x) or x.uid in self.binder.states
 

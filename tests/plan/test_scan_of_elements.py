@@ -45,7 +45,7 @@ class Writer:
             return f"{draw.choice('xy')}[{self.index()}]"
         if kind < 0.8:
             return f"m[{self.index()}, {self.index()}]"
-        return draw.choice([*self.names, "s", "s", "0.5", "2", "1.0", "t"])
+        return draw.choice([*self.names, "s", "s", "0.5", "2", "1.0", "t", "z[0]", "z[1]", "z[-1]"])
 
     def value(self, depth=0):
         draw, kind = self.draw, self.draw.random()
@@ -54,7 +54,11 @@ class Writer:
         a, b = self.value(depth + 1), self.value(depth + 1)
         if kind < 0.7:
             return f"{a} {draw.choice('+-*')} {b}"
-        return f"{draw.choice(['max', 'min'])}({a}, {b})" if kind < 0.85 else f"({a}) * 0.5"
+        if kind < 0.78:
+            return f"{draw.choice(['max', 'min'])}({a}, {b})"
+        if kind < 0.85:
+            return f"{draw.choice(['max', 'min'])}({a}, {b}, {self.read()})"
+        return f"({a}) * 0.5"
 
     def test(self):
         draw, kind = self.draw, self.draw.random()
@@ -80,6 +84,12 @@ class Writer:
             self.line(depth, f"s {draw.choice(['= -s +', '+='])} {self.value()}")
         elif kind < 0.72:
             self.line(depth, "t += 1")
+        elif kind < 0.78:
+            self.line(depth, f"z[{draw.choice([0, 1, 2, -1])}] = {self.value()}")
+        elif kind < 0.82:
+            at = self.index()
+            self.line(depth, f"y[{at}] = {self.value()}")
+            self.line(depth, f"s = y[{at}] * {draw.choice('xy')}[{self.index()}] - s * 0.5")
         elif kind < 0.95 and depth < 6:
             self.line(depth, f"if {self.test()}:")
             for _ in range(draw.randint(1, 2)):
@@ -113,10 +123,11 @@ class Writer:
         self.line(0, "import numpy as np\n\n\ndef f(x, y, m, w):")
         self.line(1, "n = len(x)")
         self.line(1, f"s, t = {self.draw.choice(['0.0', '0', '1.5'])}, 0")
+        self.line(1, "z = np.ones(3, x.dtype)")
         self.loop(1)
         if self.draw.random() < 0.4:
             self.loop(1)
-        self.line(1, "return s, t, y, m")
+        self.line(1, "return s, t, y, m, z")
         return "\n".join(self.lines) + "\n"
 
 
@@ -475,6 +486,120 @@ def test_what_was_put_a_step_ago_is_still_known(texts):
             beside(function, jitted, given)
         found = any(re.search(r"\ba\d+_\d+_0 = v", text) for text in texts)
         assert found == (function in kept), function
+
+
+def of_second_order(x, w):
+    y, z = np.zeros(len(x)), np.zeros(2)
+    for i in range(len(x)):
+        y[i] = 0.25 * x[i] + z[0]
+        z[0] = 0.5 * x[i] - 0.25 * y[i] + z[1]
+        z[1] = 0.5 * x[i] - 0.125 * y[i]
+    return y, z
+
+
+def changing_places(x, w):
+    z = np.arange(3.0)
+    for i in range(len(x)):
+        z[0], z[1] = z[1], z[0] + x[i]
+        if w[i] > 0:
+            z[-1] = z[-1] * 0.5 - z[0]
+    return (z,)
+
+
+def of_nine(x, w):
+    z = np.zeros(9)
+    for i in range(len(x)):
+        z[0] = z[8] * 0.5 + x[i]
+        z[8] = z[0] + z[4]
+    return (z,)
+
+
+def at_data(x, w):
+    z = np.zeros(3)
+    for i in range(len(x)):
+        z[w[i] % 3] = z[0] * 0.5 + x[i]
+    return (z,)
+
+
+def whole(x, w):
+    z = np.zeros(2)
+    for i in range(len(x)):
+        z = z * 0.5
+        z[1] = z[0] + x[i]
+    return (z,)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+def test_states_of_few_elements_are_numbers(dtype, texts):
+    """And near misses: nine elements, one that data choose, one beside a whole."""
+    rng = np.random.default_rng(3)
+    for function in (of_second_order, changing_places, of_nine, at_data, whole):
+        texts.clear()
+        jitted = ck.jit(function)
+        for n in (40, 7, 2, 1, 0):
+            beside(function, jitted, (
+                (rng.integers(-4, 9, n) * 0.25).astype(dtype), rng.integers(-n, max(n, 1), n)
+            ))  # fmt: skip
+        assert not jitted.report()["numpy"]
+        if function in (of_second_order, changing_places):
+            assert not any("void *const p" in text for text in texts), function
+
+
+def table_of_least(a, b):
+    n, m = len(a), len(b)
+    t = np.zeros((n + 1, m + 1), b.dtype)
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            t[i, j] = min(t[i, j - 1] + a[i - 1], t[i - 1, j] + b[j - 1], t[i - 1, j - 1] - 1)
+    return (t,)
+
+
+def table_of_largest(a, b):
+    n, m = len(a), len(b)
+    t = np.zeros((n + 1, m + 1), b.dtype)
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            t[i, j] = max(0, t[i, j - 1] - a[i - 1], t[i - 1, j] - b[j - 1], t[i - 1, j - 1])
+    return (t,)
+
+
+def table_of_both(a, b):
+    n, m = len(a), len(b)
+    t = np.zeros((n + 1, m + 1), b.dtype)
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            t[i, j] = min(a[i - 1], max(b[j - 1] - 3, t[i, j - 1] + 1), t[i - 1, j] + 2)
+    return (t,)
+
+
+def comparisons(text, first):
+    """Of each comparison, whether it is of what is made of the variable `first`."""
+    made, found = {first}, []
+    for kind, name, value in re.findall(r"const (\w+) (\w+) = (.*);", text):
+        if made & set(re.findall(r"\w+", value)):
+            made.add(name)
+        if kind == "_Bool":
+            found.append(name in made)
+    return found
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "int32", "float64"])
+def test_what_waits_for_an_earlier_step_is_compared_last(dtype, texts):
+    """Where the numbers are integers; floats keep their order, with NaN and zeros of both signs."""
+    rng = np.random.default_rng(4)
+    for function in (table_of_least, table_of_largest, table_of_both):
+        texts.clear()
+        jitted = ck.jit(function)
+        for n, m in ((9, 24), (3, 2), (0, 4), (1, 1)):
+            given = rng.integers(0, 9, n).astype(dtype), rng.integers(0, 9, m).astype(dtype)
+            if dtype == "float64" and n == 9:
+                given[0][3], given[1][5:7] = np.nan, (-0.0, 0.0)
+            beside(function, jitted, given)
+        assert not jitted.report()["numpy"]
+        if dtype == "int64":
+            quick = re.search(r"if \(quick\) \{(.*?)\belse \{", texts[0], re.DOTALL)[1]
+            late = comparisons(quick, "a1_0_0")
+            assert late in ([False, True], [False, False, True], [False, True, True]), function
 
 
 def lengths(x, w):

@@ -250,6 +250,59 @@ def test_what_a_loop_has_changed_in_place_is_changed_on_there():
     assert "copy" in names(shown)  # a result shows what the second loop begins with
 
 
+def after(first, read=None, steps=4):
+    """(names of the instructions, those of steps too) of a loop that begins with the last value of
+    another one, of those that `first` makes of x; read: what else is read of it, after the loop."""
+    x, n = K.placeholder((9,), dtype="float64"), K.placeholder((), dtype="int64")
+    was = first(x, n)
+    new = K.scan(lambda i, a: K.set_subtensor(a[i], 3.0 * a[i + 1]), K.arange(steps), was)[0][-1]
+    more = [] if read is None else [read(was, new).node]
+    for count in (0, 1, 5):
+        f = check([x.node, n.node], [new.node, *more],
+                  [numbers(np.random.default_rng(count), (9,)), np.int64(count)])  # fmt: skip
+    return names(f)
+
+
+def stepped(step, first, **options):
+    """The last value of a scan of six steps."""
+    return K.scan(step, K.arange(6), first, **options)[0][-1]
+
+
+def test_a_loop_goes_on_in_place_where_another_one_left_its_array():
+    """Whether or not that was in place; it is no copy of what the first one began with."""
+    store = lambda i, a: K.set_subtensor(a[i], a[i + 1] + 1.0)  # noqa: E731
+    assert after(lambda x, n: stepped(store, x)).count("copy") == 1  # x, before the first step
+    assert after(lambda x, n: stepped(store, K.zeros((9,), "float64") + 0 * x)).count("copy") <= 1
+    assert "copy" not in after(lambda x, n: stepped(lambda i, a: a * 0.5 + 1, x))
+    assert "copy" not in after(lambda x, n: stepped(lambda i, a: a[::-1] * 0.5 + a, x))
+
+
+def test_near_misses_of_arrays_that_another_loop_left():
+    halved = lambda i, a: a * 0.5 + 1  # noqa: E731
+    after(lambda x, n: stepped(halved, x), read=lambda was, new: was + new[0])
+    after(lambda x, n: K.scan(halved, K.arange(6), x)[0][2])  # a step in the middle
+    after(lambda x, n: K.scan(lambda i, a: a, K.arange(6), x)[0][-1])  # it never changes
+    after(lambda x, n: K.scan(lambda a: a * 0.5, outputs_info=x, n_steps=n + 1)[0][-1])
+
+    def two(i, a, b):
+        new = K.set_subtensor(a[1:-1], b[2:])
+        return [new, new]
+
+    def both(x, n):
+        shown = K.scan(two, K.arange(6), [x, 2 * x])[0]
+        return shown[0][-1], shown[1][-1]
+
+    after(lambda x, n: both(x, n)[0], read=lambda was, new: was * new)
+    x = K.placeholder((9,), dtype="float64")
+    a, b = both(x, None)
+    new = K.scan(lambda i, a: K.set_subtensor(a[i], 3.0 * a[i + 1]), K.arange(4), a)[0][-1]
+    check([x.node], [new.node, (b + new).node], [numbers(np.random.default_rng(3), (9,))])
+    step = lambda i, a: (a * 0.5, a * 0.5)  # noqa: E731
+    last, all_of_them = K.scan(step, K.arange(6), [x, None])[0]
+    new = K.scan(lambda i, a: K.set_subtensor(a[i], 3.0 * a[i + 1]), K.arange(4), last[-1])[0][-1]
+    check([x.node], [new.node, all_of_them.node], [numbers(np.random.default_rng(3), (9,))])
+
+
 def test_two_arrays_of_a_stencil_are_written_where_they_lie():
     def mean(a):
         return (a[:-2] + a[1:-1] + a[2:]) / 3
