@@ -70,6 +70,14 @@ class NotTraced(Exception):
         self.cause = cause
 
 
+class HalfWritten(Exception):
+    """A signal ended a call that had begun to change its arguments. cause: the exception."""
+
+    def __init__(self, cause):
+        super().__init__(str(cause))
+        self.cause = cause
+
+
 class Branches:
     """Traces for one key: one, or several that truth values of data choose from.
 
@@ -294,14 +302,18 @@ def line_of(problem):
     return found
 
 
-def compile_nodes(tree, nodes):
-    """(compiled function, numbers of the leaves that it takes)."""
-    order = toposort(nodes)
+def compile_nodes(tree, nodes, homes=None, asked=None):
+    """(compiled function, numbers of the leaves that it takes). homes: {number of a node: the leaf
+    whose last value it is}; asked: see make_function."""
+    order, homes = toposort(nodes), homes or {}
     needed = {n.uid for n in order if n.op.name == "placeholder"}
+    needed |= {tree.inputs[i].uid for i in homes.values()}
     used = [i for i, n in enumerate(tree.inputs) if n.uid in needed]
+    places = {k: used.index(i) for k, i in homes.items()}
     compiled = make_function([tree.inputs[i] for i in used], nodes, single=False,
                              name=tree.jitted.__name__, downcast=False, positional_only=True,
-                             check=tree.jitted.check, terse=tree.jitted.may_leave())  # fmt: skip
+                             check=tree.jitted.check, terse=tree.jitted.may_leave(),
+                             homes=places, asked=asked)  # fmt: skip
     return compiled, used
 
 
@@ -444,13 +456,24 @@ class Traced:
                 "a store in a slice whose length each turn of a loop decides has no form in C"
             )
         if self.nodes:
-            self.compiled, self.used = compile_nodes(tree, self.nodes)
+            asked = 0 if self.guarded else None
+            self.compiled, self.used = compile_nodes(tree, self.nodes, self.homes(), asked)
         else:
             self.compiled, self.used = None, ()
         kinds = [how for how, *_ in self.makers]
         alone = self.described == LEAF and not self.guarded and not self.mutated
         self.single = alone and kinds in (["array"], ["scalar"])
         self.scalar = self.single and kinds == ["scalar"]
+
+    def homes(self):
+        """{output: the leaf whose last value it is} of those that are no other result."""
+        found = {place: i for i, place in self.mutated[::-1]}
+        for how, place, more in self.makers:
+            more = more if how == "view" else more[1] if how == "part" else ()
+            shown = {k for _, places in more for k in places}
+            shown |= {place} if how not in ("leaf", "view", "static", "constant") else set()
+            found = {k: i for k, i in found.items() if k not in shown}
+        return found
 
     def end(self):
         """The end of a path as the runtime's Dispatch takes it; None where it is Python's."""
@@ -553,14 +576,24 @@ class Traced:
             return True, found[()] if self.scalar else found
         if self.mutated and not self.writable(leaves):
             return False, "shared"
-        found = self.compiled(*[leaves[i] for i in self.used]) if self.nodes else ()
+        found = self.computed(leaves) if self.nodes else ()
         if self.guarded and not found[0]:
             return False, None
         for i, place in self.mutated:
-            np.copyto(leaves[i], found[place])
+            if found[place] is not leaves[i]:
+                np.copyto(leaves[i], found[place])
         made, taken = {}, set()
         results = [self.made(m, found, leaves, made, taken) for m in self.makers]
         return True, put_together(self.described, iter(results))
+
+    def computed(self, leaves):
+        try:
+            return self.compiled(*[leaves[i] for i in self.used])
+        except Exception as problem:
+            if not getattr(self.compiled, "written", False):
+                raise
+            self.compiled.written = False
+            raise HalfWritten(problem) from problem
 
     def writable(self, leaves):
         """Whether what is written back reaches one argument each, and may be written."""

@@ -31,6 +31,7 @@ from ..numpy.value import ArrayValue
 from .branches import (
     SIZES,
     Branches,
+    HalfWritten,
     NotTraced,
     RefusedPath,
     Traced,
@@ -127,6 +128,8 @@ class Jitted(Dispatch):
             return result
         except NonFiniteError:  # what `check` asks for
             raise
+        except HalfWritten as problem:  # to run it again would change arguments twice
+            raise problem.cause from None
         except (CKernelsError, FloatingPointError, ValueError, IndexError, TypeError) as problem:
             if self.strict:
                 raise

@@ -52,11 +52,19 @@ class Binder:
     These are as `ready` gives them. inputs, cells: as Context has them; refused: keys of kernels
     whose loops oracles run.
     variables: those of the updates, where these may write parts of them in place; c_order: whether
-    all results lie in C order.
+    all results lie in C order; homes: {number of an output: the input, whose memory it may have}.
     """
 
     def __init__(
-        self, outputs, updates, inputs, cells, refused=frozenset(), variables=(), c_order=False
+        self,
+        outputs,
+        updates,
+        inputs,
+        cells,
+        refused=frozenset(),
+        variables=(),
+        c_order=False,
+        homes=(),
     ):
         self.refused, self.variables, self.c_order = refused, variables, c_order
         self.built = {}  # loops lowered so far: see Lowering
@@ -65,6 +73,7 @@ class Binder:
         outs = [(("out", i), n) for i, n in enumerate(outputs)]
         nexts = [(("next", i), n) for i, n in enumerate(updates)]
         self.begin(outs + nexts, Context(inputs, cells, self.body))
+        self.take_over(dict(homes))
 
     def begin(self, ends, plan):
         """Take up a graph: `ends` are (buffer, the node whose value it shall hold)."""
@@ -82,6 +91,18 @@ class Binder:
         for node in self.order:
             if node.op.name == "item":
                 plan.used.setdefault(node.inputs[0].uid, {})[node.attrs["index"]] = node
+
+    def take_over(self, homes):
+        """Let outputs lie where the inputs do that they are the last value of: these are states."""
+        leaves = {i: n for n in self.order for i, *_ in [self.plan.inputs.get(n.uid, (None,))]}
+        natural = {
+            k: i for k, i in homes.items() if self.plan.orders.result(self.ends[k][1]) is None
+        }
+        self.homes, self.moved = natural, {}
+        for k, i in natural.items():
+            if i in leaves:
+                self.plan.lies(leaves[i])
+                self.states[leaves[i].uid] = ("out", k)
 
     def find_orders(self):
         """The Orders of the graph; in a body all lies in C order but for planes."""
@@ -149,6 +170,8 @@ class Binder:
         self.kept_states, self.framed = found.kept_states, found.framed
         for uid in self.kept_states:
             plan.layouts[uid] = replace(plan.layouts[uid], buffer=self.states[uid])
+            if not self.inside:
+                self.moved[self.states[uid][1]] = plan.inputs[uid][0]
         made = {node.uid: key_of(node) for node in self.order if node.uid in plan.stores}
         for uid, x in reversed(list(plan.stores.items())):
             if made[uid] in plan.assigned:

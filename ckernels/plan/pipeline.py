@@ -15,7 +15,7 @@ from ..graph.shapes import show
 from ..graph.walk import toposort
 from ..ops.bodies import Body, shapes_known
 from .concrete import DataDecides, concretise, unknown
-from .instructions import flatten
+from .instructions import count, flatten
 
 
 @dataclass
@@ -40,6 +40,9 @@ class Draft:
     loops: bool = True  # whether kernels may take the steps of scans
     in_place: bool = True  # whether updates may write parts of a variable
     c_order: bool = False  # whether all results lie in C order
+    homes: dict = field(default_factory=dict)  # {result: the input that it may be written into}
+    asked: int = None  # the result, a bool, without which nothing is
+    into: int = -1  # the first instruction that writes into an input
     roots: list = field(default_factory=list)
     binder: object = None
     instructions: list = field(default_factory=list)
@@ -125,9 +128,17 @@ def rewrite(draft):
 
 def schedule(draft):
     """Long reductions are cut, nodes become groups: one future loop nest each."""
-    from .binder import Binder, ready  # start-up
+    from .binder import ready  # start-up
 
     draft.roots = ready(draft.roots)  # frees the graph as it was before
+    bind(draft)
+
+
+def bind(draft):
+    """The Binder of a Draft; with `homes` stores may change inputs that have one."""
+    from .binder import Binder  # start-up
+    from .taken_over import candidates  # start-up
+
     inputs, cells = {}, {}
     for i, node in enumerate(draft.inputs):
         inputs[draft.leaf(node).uid] = (i, draft.strides.get(node), node in draft.loose)
@@ -142,6 +153,7 @@ def schedule(draft):
         draft.refused,
         variables,
         draft.c_order,
+        candidates(draft),
     )
 
 
@@ -153,6 +165,16 @@ def lower(draft):
 
     draft.binder.bands = draft.bands
     draft.instructions = draft.binder.run()
+    while draft.homes:
+        from .taken_over import TakenOver  # start-up
+
+        written = TakenOver(draft.instructions, draft.binder.homes, draft.binder.moved, draft.asked)
+        draft.homes, draft.into = written.kept, written.first
+        if not written.lost:
+            break
+        bind(draft)
+        draft.binder.bands = draft.bands
+        draft.instructions = draft.binder.run()
     if draft.loops and not compiler.ready_made():
         take_steps(draft.instructions, draft.binder.plan, draft.refused)
 
@@ -181,6 +203,8 @@ def encode(draft):
         ],
     )
     draft.template.nodes = len(draft.binder.order)
+    if draft.homes:
+        draft.template.into = count(draft.instructions[: draft.into]), draft.homes, draft.asked
 
 
 PIPELINE = (give_shapes, rewrite, schedule, lower, compile_kernels, encode)

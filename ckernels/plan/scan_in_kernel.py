@@ -10,7 +10,6 @@ A million steps of `0.5 * s + x[t]` take 1.1 ms (float32, one thread of Zen 5), 
 step 6 ms; a cell of an alignment matrix (four gathers, a maximum, a store) 3 ns instead of 27.
 """
 
-import re
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -22,6 +21,7 @@ from ..graph.sizes import Size
 from .instructions import Branch, KernelCall, Move, Scan, flatten
 from .scan_of_elements import ScanOfElements
 from .scan_terms import Line, is_line
+from .taken_over import FAILS
 
 RAW = ("gather", "scatter", "check_indices")  # of the kernels with a template these
 MOST_PS = 20_000_000  # what a kernel of a step takes at most: others may be shared by threads
@@ -34,7 +34,6 @@ DONE, ENDED, FAILED, INNER, STEPS = range(1, 6)  # words of what a kernel tells:
 POLL, RUNNER, TOLD = (STEPS + DEPTH + k for k in range(3))
 EPYTHON = 3  # CK_EPYTHON: an exception is set
 FLOATS = {"float32": "f32", "float64": "f64"}  # what is contracted
-_FAILS = re.compile(r"return [^;]*CK_E")
 
 
 def take_steps(instructions, plan, refused):
@@ -401,7 +400,7 @@ class ScanKernel:
         if inner not in self.functions:
             body = text[text.index(f"int {name}(") :].replace(name, inner, 1)
             self.functions[inner] = "CK_INLINE " + body
-        return inner, bool(_FAILS.search(text))
+        return inner, bool(FAILS.search(text))
 
     def call(self, instr, tag):
         kernel, k = instr.kernel, self.calls

@@ -323,7 +323,13 @@ class Stores:
             if named and first is not None and node.uid == uid:
                 self.kept_states.add(uid)
                 continue
-            if named and ends[new].uid in self.elsewhere and ends[new].inputs[0].uid == uid:
+            inside = self.binder.inside
+            if (
+                inside
+                and named
+                and ends[new].uid in self.elsewhere
+                and ends[new].inputs[0].uid == uid
+            ):
                 self.framed[uid] = ends[new]
             for store, _ in list(self.found.values()):
                 if self.changed[store.uid].uid == uid:

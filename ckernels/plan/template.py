@@ -57,6 +57,9 @@ class Template:
         # Whether the shapes of all updates are the same for all shapes of the class, as those of
         # parameters are: to list hundreds of them again takes as long as all other numbers.
         self.invariant = all(type(rows) is tuple for *_, rows in self.updates)
+        # (the first instruction that writes into inputs, {output: its input}, the output that is
+        # asked whether it may, or None)
+        self.into = None
 
     def fill(self, symbols):
         """Arguments of a C Plan with tags from 0; None where these shapes are of another class."""
@@ -76,13 +79,22 @@ class Template:
         def shape(rows):
             return rows if type(rows) is tuple else tuple(sizes[rows].tolist())
 
+        first, homes, asked = self.into or (-1, {}, None)
+
+        def described(k, dtype, rows, order):
+            if k in homes:
+                return dtype, shape(rows), order, homes[k]
+            return (dtype, shape(rows)) if order is None else (dtype, shape(rows), order)
+
         return dict(
             found,
+            into=first,
+            asked=-1 if asked is None else asked,
             arena=total,
             constants=[self.constant(c, sizes) for c in self.constants],
             outputs=[
-                (dtype, shape(rows)) if order is None else (dtype, shape(rows), order)
-                for (dtype, rows), order in zip(self.outputs, self.orders)
+                described(k, dtype, rows, order)
+                for k, ((dtype, rows), order) in enumerate(zip(self.outputs, self.orders))
             ],
             updates=self.updates
             if self.invariant

@@ -80,6 +80,8 @@ def make_function(
     coerce=None,
     c_order=False,
     terse=False,
+    homes=None,
+    asked=None,
 ):
     """The callable for a graph.
 
@@ -92,6 +94,10 @@ def make_function(
     no array of the dtype and rank of input i, in place of `Arguments.coerce`. c_order: results
     lie in C order, whatever their operands do. terse: nobody reads what an index out of bounds or a
     value without a result is told with, for which the whole graph would run again in NumPy.
+    homes: {number of an output: number of the input whose last value it is}; the input itself may
+    be changed and is the result then, where nothing can fail half way: its array is to be
+    C-contiguous, aligned and writeable, and no other one may share its memory. asked: number of an
+    output, a bool, where that is done only if it is true.
     """
     spec = Spec(
         list(inputs),
@@ -109,6 +115,7 @@ def make_function(
         c_order=c_order,
         terse=terse,
     )
+    spec.homes, spec.asked = homes or {}, asked
     if coerce is not None:
         spec.coerce = coerce
     return spec.callable()
@@ -116,6 +123,8 @@ def make_function(
 
 class Spec(Arguments):
     """What was asked for; makes the callable and its copies."""
+
+    homes, asked = {}, None  # of copies: they have results of their own
 
     def __init__(
         self,
@@ -212,7 +221,14 @@ class Spec(Arguments):
     def program(self):
         """The Program of this graph, with the rewrites of its mode."""
         return Program(
-            self.inputs, self.outputs, self.updates, self.cells, self.rules, self.c_order
+            self.inputs,
+            self.outputs,
+            self.updates,
+            self.cells,
+            self.rules,
+            self.c_order,
+            self.homes,
+            self.asked,
         )
 
     def roots(self):
@@ -239,9 +255,11 @@ class Spec(Arguments):
         if new == self.roots():
             return self
         count = len(self.outputs)
-        return self.like(
+        made = self.like(
             outputs=new[:count], updates=[(v, x) for (v, _), x in zip(self.updates, new[count:])]
         )
+        made.homes, made.asked = self.homes, self.asked
+        return made
 
     def fail(self, code, node, arrays):
         """The exception for a kernel's return code, in the words of the reference interpreter."""

@@ -130,12 +130,16 @@ class Program:
     """The graph of one function and everything made from it.
 
     rules: choice.Rules, the rewrites to apply and to leave out; None: those of the flags now.
-    c_order: whether all results lie in C order, whatever their operands do.
+    c_order: whether all results lie in C order, whatever their operands do. homes, asked: as
+    `make_function` has them.
     """
 
-    def __init__(self, inputs, outputs, updates, cells, rules=None, c_order=False):
+    def __init__(
+        self, inputs, outputs, updates, cells, rules=None, c_order=False, homes=None, asked=None
+    ):
         self.inputs, self.outputs = inputs, outputs
         self.rules, self.c_order = rules or choice.chosen(), c_order
+        self.homes, self.asked = homes or {}, asked
         self.updates = updates  # [(variable node, new value node)]
         self.cells = cells  # variable nodes, in cell order
         self.kernels, self.refused = Kernels(), frozenset()
@@ -437,6 +441,8 @@ class Program:
             self.refused,
             loose=loose,
             c_order=self.c_order,
+            homes=self.homes,
+            asked=self.asked,
         )
 
 

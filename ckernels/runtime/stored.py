@@ -28,7 +28,7 @@ from ..graph.sizes import Size
 from ..graph.walk import toposort
 from ..plan.template import InstructionSummary, OracleCall, Template
 
-FORMAT = 5
+FORMAT = 6
 CLASSES = 16  # plans that are kept for one graph and kind of shapes
 LARGEST = 1 << 20  # bytes of constants that a stored plan may hold
 FLAGS = ("optimizer", "openmp_elemwise_minsize", "on_compile_error")
@@ -171,7 +171,8 @@ def describe(program):
         return None, ()
     into = [written.digests[v.uid] for v, _ in program.updates]
     rules = [None if part is None else sorted(part) for part in program.rules]
-    text = repr([types, ends, into, rules, program.c_order])
+    places = [sorted(program.homes.items()), program.asked]
+    text = repr([types, ends, into, rules, program.c_order, places])
     return hashlib.sha256(text.encode()).hexdigest(), written.order()
 
 
@@ -278,6 +279,7 @@ def save(key, program, found, order):
             "constants": [c if type(c) is tuple else None for c in found.constants],
             "outputs": [(dtype, pack_rows(rows)) for dtype, rows in found.outputs],
             "orders": found.orders,
+            "into": found.into and (found.into[0], list(found.into[1].items()), found.into[2]),
             "updates": [(cell, dtype, pack_rows(rows)) for cell, dtype, rows in found.updates],
             "work": found.work,
             "calls": [pack_call(c, sides) for c, *sides in found.calls],
@@ -363,7 +365,7 @@ def restored(head, arrays, build, order):
         InstructionSummary(name, kind, depth, grain, line)
         for (name, kind, depth, grain, _), line in zip(head["instructions"], lines)
     ]
-    return Template(
+    made = Template(
         code,
         args,
         assumed,
@@ -392,6 +394,10 @@ def restored(head, arrays, build, order):
         nodes=head["nodes"],
         orders=[order and tuple(order) for order in head["orders"]],
     )
+    if head["into"]:
+        first, homes, asked = head["into"]
+        made.into = first, dict(homes), asked
+    return made
 
 
 class Record:

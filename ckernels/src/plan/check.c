@@ -303,6 +303,37 @@ static int find_late(ck_plan *plan)
     return 0;
 }
 
+/* Outputs that are written into inputs: these are C arrays that may be written, of the same type and
+   shape; each takes one output. Behind the first instruction that writes there no Python runs. */
+static int check_into(ck_plan *plan)
+{
+    Py_ssize_t kept = 0, n = plan->n_outputs;
+    for (Py_ssize_t j = 0; j < n; j++) {
+        if (!plan->outputs[j].kept)
+            continue;
+        kept++;
+        if (plan->outputs[j].permuted)
+            return bad("an input has axes in C order, not so output", j);
+        for (Py_ssize_t k = 0; k < j; k++)
+            if (plan->outputs[k].kept && plan->outputs[k].cell == plan->outputs[j].cell)
+                return bad("two outputs in the memory of input", plan->outputs[j].cell);
+        if (plan->outputs[j].cell >= plan->n_inputs)
+            plan->n_inputs = plan->outputs[j].cell + 1;
+    }
+    if (!kept)
+        plan->into = plan->n_instrs;
+    if (plan->into < 0 || plan->into > plan->n_instrs || (kept && plan->n_updates))
+        return bad("no place from which inputs are written:", plan->into);
+    if (plan->asked >= n || (plan->asked >= 0 && (plan->outputs[plan->asked].kept
+                                                  || plan->outputs[plan->asked].bytes != 1)))
+        return bad("no truth value in output", plan->asked);
+    for (Py_ssize_t i = 0; i < plan->n_instrs; i++)
+        if ((i >= plan->into && plan->instrs[i].kind == CK_PYCALL)
+            || (i < plan->into && i + ck_inner(plan->instrs + i) >= plan->into))
+            return bad("an input is written around instruction", i);
+    return 0;
+}
+
 /* The plan alone. Also counts the inputs and cells it uses. One that was copied from another has
    the updates of that; its instructions are checked with the arrays it is made for. */
 int ck_plan_check(ck_plan *plan)
@@ -321,7 +352,7 @@ int ck_plan_check(ck_plan *plan)
         if (plan->rows[i].space == CK_CELL && index > plan->n_cells)
             plan->n_cells = index;
     }
-    return 0;
+    return check_into(plan);
 }
 
 /* The plan with the inputs and variables it was made for (counts were compared by the caller). */

@@ -63,15 +63,17 @@ static int parse_spec(PyObject *item, int with_cell, ck_spec *spec)
         return -1;
     }
     if (with_cell ? !PyArg_ParseTuple(item, "nOO", &spec->cell, &dtype, &shape)
-                  : !PyArg_ParseTuple(item, "OO|O", &dtype, &shape, &order))
+                  : !PyArg_ParseTuple(item, "OO|On", &dtype, &shape, &order, &spec->cell))
         return -1;
+    if (!with_cell && spec->cell >= 0)
+        spec->kept = 1;
     if (with_cell && spec->cell < 0)
         spec->kept = 1, spec->cell = ~spec->cell;
     spec->descr = ck_native_descr(dtype);
     if (!spec->descr)
         return -1;
     spec->nd = ck_parse_shape(shape, spec->shape);
-    if (spec->nd < 0 || (order && parse_order(order, spec) < 0))
+    if (spec->nd < 0 || (order && order != Py_None && parse_order(order, spec) < 0))
         return -1;
     spec->bytes = ck_count_bytes(PyDataType_ELSIZE(spec->descr), spec->nd, spec->shape);
     spec->layout = ck_layout(spec->descr->type_num, spec->nd, spec->shape);
@@ -317,6 +319,8 @@ ck_plan *ck_plan_copy(ck_plan *from)
         plan->n_updates = from->n_updates;
     plan->n_instrs = from->n_instrs;
     plan->late = from->late;
+    plan->into = from->into;
+    plan->asked = from->asked;
     plan->n_rows = from->n_rows;
     plan->n_dims = from->n_dims;
     plan->instrs = copied(from->instrs, from->n_instrs * sizeof(ck_instr));
@@ -331,18 +335,22 @@ ck_plan *ck_plan_copy(ck_plan *from)
 static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"instrs", "ptrs", "dims", "arena", "constants", "outputs", "updates",
-                            "pycalls", "work", NULL};
+                            "pycalls", "work", "into", "asked", NULL};
     PyObject *instrs, *rows, *dims, *constants, *outputs, *updates, *pycalls;
     long long arena;
+    Py_ssize_t into = -1, asked = -1;
     double work;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOLOOOOd:Plan", names, &instrs, &rows, &dims,
-                                     &arena, &constants, &outputs, &updates, &pycalls, &work))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOLOOOOd|nn:Plan", names, &instrs, &rows, &dims,
+                                     &arena, &constants, &outputs, &updates, &pycalls, &work, &into,
+                                     &asked))
         return NULL;
     ck_plan *plan = (ck_plan *)PyType_GenericAlloc(type, 0);
     if (!plan)
         return NULL;
     plan->arena = arena;
     plan->long_run = work > CK_RELEASE_NS;
+    plan->into = into;
+    plan->asked = asked;
     if (parse_table(instrs, "instrs", 8, &plan->instrs, &plan->n_instrs) < 0
         || parse_table(rows, "ptrs", 3, &plan->rows, &plan->n_rows) < 0
         || parse_table(dims, "dims", 1, &plan->dims, &plan->n_dims) < 0
@@ -419,14 +427,17 @@ static PyMemberDef plan_members[] = {
 
 static PyType_Slot plan_slots[] = {
     {Py_tp_doc, (void *)
-     "Plan(instrs, ptrs, dims, arena, constants, outputs, updates, pycalls, work)\n--\n\n"
+     "Plan(instrs, ptrs, dims, arena, constants, outputs, updates, pycalls, work, into=-1,\n"
+     "     asked=-1)\n--\n\n"
      "The program of a function for one set of shapes.\n\n"
      "instrs: int64 (n, 8), rows laid out as ck_instr of ckernels.h.\n"
      "ptrs: int64 (m, 3), rows (space, index, byte offset); spaces: 0 arena, 1 input, 2 cell,\n"
      "3 output, 4 next value of update j, 5 constant.\n"
      "dims: int64 vector. arena: bytes. constants: list of C-contiguous ndarrays.\n"
      "outputs: list of (dtype, shape) or (dtype, shape, order): the axes in memory, outermost\n"
-     "first. updates: list of (cell index, dtype, shape);\n"
+     "first, or None; a fourth element is the input that the output is written into: only\n"
+     "instructions from `into` on do that, which cannot fail and run where the output `asked`\n"
+     "is true. updates: list of (cell index, dtype, shape);\n"
      "~index where the new value begins as the old one: the instructions from the first that\n"
      "points there are the last ones, cannot fail and write in place if nobody holds the value.\n"
      "pycalls: list of (callable, inputs, outputs), both lists of (row of ptrs, dtype, shape,\n"

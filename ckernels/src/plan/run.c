@@ -318,7 +318,27 @@ int ck_run(ck_plan *plan, ck_frame *frame, ck_failure *failed, int profile)
     ck_spans *before = r.profile ? take_spans(plan, 1) : NULL;
     if (plan->long_run)
         r.released = PyEval_SaveThread();
-    int code = walk(&r, plan->instrs, plan->instrs + plan->late);
+    Py_ssize_t end = plan->late < plan->into ? plan->late : plan->into;
+    int code = walk(&r, plan->instrs, plan->instrs + end);
+    if (r.released)
+        PyEval_RestoreThread(r.released);
+    if (r.profile)
+        give_spans(plan, before);
+    return code;
+}
+
+/* What writes into inputs: nothing in it can fail, but a signal may end a scan. */
+int ck_run_into(ck_plan *plan, ck_frame *frame, ck_failure *failed, int profile)
+{
+    runner r = {.plan = plan, .frame = frame, .failed = failed, .beat = 1, .beats = 1,
+                .profile = profile && plan->profile};
+    failed->tag = -1;
+    if (plan->sources)
+        r.read = r.polled = ck_now();
+    ck_spans *before = r.profile ? take_spans(plan, 0) : NULL;
+    if (plan->long_run)
+        r.released = PyEval_SaveThread();
+    int code = walk(&r, plan->instrs + plan->into, plan->instrs + plan->n_instrs);
     if (r.released)
         PyEval_RestoreThread(r.released);
     if (r.profile)

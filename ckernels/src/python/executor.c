@@ -184,6 +184,16 @@ static int gather(ck_function *fn, PyObject *const *args, Py_ssize_t n, PyObject
 
 /* ---- one run ---- */
 
+/* The input that an output is written into, as that output. */
+static PyArrayObject *taken_over(const ck_spec *s, PyArrayObject *a)
+{
+    if (PyArray_ISCARRAY(a) && PyArray_TYPE(a) == s->descr->type_num && PyArray_NBYTES(a) == s->bytes)
+        return (PyArrayObject *)Py_NewRef((PyObject *)a);
+    PyErr_SetString(PyExc_ValueError, "an array that is written to is read-only, or lies in another "
+                    "way than the one that the function was planned for");
+    return NULL;
+}
+
 /* Point the frame at this call's arrays: inputs, variables, fresh outputs, new values. */
 static int fill(ck_function *fn, ck_plan *plan, ck_frame *f, PyArrayObject *const *arrays)
 {
@@ -197,7 +207,8 @@ static int fill(ck_function *fn, ck_plan *plan, ck_frame *f, PyArrayObject *cons
     }
     for (Py_ssize_t i = 0; i < plan->n_outputs; i++, object++) {
         const ck_spec *s = plan->outputs + i;
-        if (!(*object = ck_fresh(s)))
+        *object = s->kept ? taken_over(s, arrays[s->cell]) : ck_fresh(s);
+        if (!*object)
             return -1;
         *base++ = PyArray_BYTES(*object);
     }
@@ -331,6 +342,17 @@ static void raise_failure(ck_function *fn, int code, const ck_failure *failed,
     Py_DECREF(hook);
 }
 
+/* Write into inputs, where the output that is asked says so; *code: as of run_held. */
+static void write_into(ck_function *fn, ck_plan *plan, ck_frame *f, int *code, ck_failure *failed)
+{
+    const Py_ssize_t first = plan->n_inputs + plan->n_cells;
+    if (plan->asked >= 0 && !*f->base[first + plan->asked])
+        return;
+    *code = ck_run_into(plan, f, failed, fn->profile);
+    if (*code != CK_OK)
+        fn->written = 1;
+}
+
 /* Run with locks held. *code tells a kernel's failure from a Python exception (CK_EPYTHON). */
 static PyObject *run_held(ck_function *fn, ck_plan *plan, PyArrayObject *const *arrays, int *code,
                           ck_failure *failed)
@@ -346,6 +368,10 @@ static PyObject *run_held(ck_function *fn, ck_plan *plan, PyArrayObject *const *
     if (*code == CK_OK && (result = take_outputs(fn, plan, frame))) {
         if (plan->late < plan->n_instrs)
             ck_run_late(plan, frame, failed, fn->profile);
+        if (plan->into < plan->n_instrs)
+            write_into(fn, plan, frame, code, failed);
+        if (*code != CK_OK)
+            Py_CLEAR(result);
         commit(fn, plan, frame);
     }
     release(fn, plan, frame);

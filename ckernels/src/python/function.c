@@ -413,6 +413,8 @@ static PyMemberDef function_members[] = {
      "None, or keywords(function, args, kwargs): what a call with keywords does."},
     {"rescue", T_OBJECT, offsetof(ck_function, rescue), 0,
      "None, or rescue(*arrays): what gives the results, or another error, where a call failed."},
+    {"written", T_BOOL, offsetof(ck_function, written), 0,
+     "Whether the last call that failed may have changed arrays that it writes into."},
     {NULL, 0, 0, 0, NULL},
 };
 

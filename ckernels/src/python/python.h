@@ -80,8 +80,8 @@ typedef struct {
     int64_t bytes, layout;
     unsigned char order[CK_MAXDIMS];     /* outputs: the axes from outermost to innermost */
     char permuted;               /* they are in another order than C order; else `order` is unused */
-    Py_ssize_t cell;             /* updates: which cell; outputs: unused */
-    int kept;                    /* of an update: it begins as the old value, written in place */
+    Py_ssize_t cell;             /* updates: which cell; outputs: the input in whose memory it is */
+    int kept;                    /* it begins as the old value, written in place */
 } ck_spec;
 
 extern PyTypeObject *ck_buffer_type;
@@ -182,6 +182,8 @@ typedef struct {
     Py_ssize_t n_patches, n_arena;
     int64_t arena;
     Py_ssize_t late;             /* from this instruction on variables are written in place */
+    Py_ssize_t into;             /* and from this one on inputs are, by outputs that are kept */
+    Py_ssize_t asked;            /* where this output, a bool, is true; -1: always */
     int long_run;                /* worth releasing the GIL */
     ck_frame *idle;
     int n_idle;
@@ -206,6 +208,7 @@ int ck_plan_check_arrays(ck_plan *plan, PyArrayObject *const *inputs, ck_cell *c
 
 /* ---- run.c: walk the instructions ---- */
 int ck_run(ck_plan *plan, ck_frame *frame, ck_failure *failed, int profile);
+int ck_run_into(ck_plan *plan, ck_frame *frame, ck_failure *failed, int profile);
 int ck_run_late(ck_plan *plan, ck_frame *frame, ck_failure *failed, int profile);
 int ck_run_bare(ck_plan *plan, ck_frame *frame);
 PyObject *ck_profile_rows(ck_plan *plan);
@@ -247,6 +250,7 @@ typedef struct {
     int64_t *layouts;            /* per cell: when the function was made */
     Py_ssize_t n_inputs, n_cells, n_locked, key_size;
     char single, positional_only, profile;
+    char written;                /* the last call that failed may have changed inputs */
     ck_entry *last, **entries;
     uint64_t *hashes;            /* of the entries, side by side to be searched */
     int n_entries, room;

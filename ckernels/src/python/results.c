@@ -37,8 +37,8 @@ static PyObject *list_of_arrays(PyObject *function, PyObject *const *args, Py_ss
     return found;
 }
 
-/* The list of arrays that the function of a node gives. */
-static PyObject *computed(const node *at, PyObject *const *leaves)
+/* The list of arrays that the function of a node gives; WRITTEN where it failed while it wrote. */
+static PyObject *computed(const node *at, PyObject *const *leaves, outcome *out)
 {
     if (!at->function)
         return PyList_New(0);
@@ -50,6 +50,11 @@ static PyObject *computed(const node *at, PyObject *const *leaves)
         found = PyObject_TypeCheck(at->function, ck_function_type)
                     ? ck_call(at->function, used, n, NULL)
                     : list_of_arrays(at->function, used, n);
+    if (!found && at->function && PyObject_TypeCheck(at->function, ck_function_type)
+        && ((ck_function *)at->function)->written) {
+        ((ck_function *)at->function)->written = 0;
+        *out = WRITTEN;
+    }
     while (n)
         Py_DECREF(used[--n]);
     return found;
@@ -251,9 +256,10 @@ static int write_back(const node *at, const call *c, PyObject *found, outcome *o
         if (!PyList_GetItem(found, at->mutated.at[i + 1]))
             return -1;
     for (Py_ssize_t i = 0; i < at->mutated.n; i += 2) {
+        PyObject *leaf = c->leaves[at->mutated.at[i]];
+        PyObject *now = PyList_GetItem(found, at->mutated.at[i + 1]);
         *out = WRITTEN;
-        if (PyArray_CopyInto((PyArrayObject *)c->leaves[at->mutated.at[i]],
-                             (PyArrayObject *)PyList_GetItem(found, at->mutated.at[i + 1])) < 0)
+        if (now != leaf && PyArray_CopyInto((PyArrayObject *)leaf, (PyArrayObject *)now) < 0)
             return -1;
     }
     return 0;
@@ -281,7 +287,7 @@ static PyObject *finish(const node *at, const call *c, outcome *out)
         *out = SHARED;
         return NULL;
     }
-    PyObject *result = NULL, *found = computed(at, c->leaves);
+    PyObject *result = NULL, *found = computed(at, c->leaves, out);
     int holds = !found ? -1 : at->guarded ? truth(found) : 1;
     if (!holds)
         *out = MISSED;
@@ -295,7 +301,7 @@ PyObject *ck_run_trace(const call *c, outcome *out, PyObject **left)
 {
     const node *at = c->t->first;
     while (at && !at->ends && !at->left) {
-        PyObject *found = computed(at, c->leaves);
+        PyObject *found = computed(at, c->leaves, out);
         int yes = found ? truth(found) : -1;
         Py_XDECREF(found);
         at = yes < 0 ? NULL : at->next[yes > 0];
