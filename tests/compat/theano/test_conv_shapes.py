@@ -120,3 +120,14 @@ def test_shapes_that_are_told():
     image, kernel = T.alloc(1.0, 2, 3, 5, 5), T.dtensor4("kernel")
     with pytest.raises(ValueError, match="input_shape .* has 3 entries"):
         conv.conv2d(image, kernel, input_shape=(2, 3, 5))
+
+
+def test_arguments_that_only_made_it_faster_are_ignored_with_a_warning():
+    """Programs of 2012 unroll loops by hand; a result never depended on it."""
+    x, w = T.tensor4("x"), T.tensor4("w")
+    with pytest.warns(UserWarning, match="conv2d ignores unroll_batch, unroll_patch") as caught:
+        y = conv.conv2d(x, w, border_mode="full", unroll_batch=2, unroll_patch=True)
+    assert [c.filename for c in caught] == [__file__]
+    images, kernels = np.ones((1, 2, 3, 3), "float32"), np.ones((3, 2, 2, 2), "float32")
+    plain = conv.conv2d(x, w, border_mode="full").eval({x: images, w: kernels})
+    np.testing.assert_array_equal(y.eval({x: images, w: kernels}), plain)

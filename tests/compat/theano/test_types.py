@@ -14,6 +14,7 @@ from ckernels.compat.theano import gof, scalar, typed_list
 from ckernels.compat.theano.gof import graph
 from ckernels.compat.theano.gof.params_type import Params, ParamsType
 from ckernels.compat.theano.scalar import basic
+from ckernels.errors import UsageError
 
 x, y = T.dvectors("xy")
 
@@ -295,6 +296,28 @@ def test_casts_of_numbers():
     assert basic.cast_op("int32")(a).eval({a: 2.75}) == 2
     assert str(basic.Cast("int32")) == "Cast{int32}"
     assert pickle.loads(pickle.dumps(basic.Cast("int32"))) == basic.Cast("int32")
+
+
+def test_letters_are_names():
+    """Of one word each letter is a name, of one letter there is one variable."""
+    x, y = basic.floats("xy")
+    (a, b), n = basic.ints(["a", "b"]), basic.ints("n")
+    assert [v.name for v in (x, y, a, b, n)] == ["x", "y", "a", "b", "n"]
+    assert [v.dtype for v in (x, y, a, b, n)] == ["float64"] * 2 + ["int64"] * 3
+    c = basic.constant(2, dtype="float32")
+    assert (c.dtype, float(c.data), c.name) == ("float32", 2.0, None)
+    assert basic.constant(2, name="a").dtype == "int8" and basic.constant(2, name="a").name == "a"
+
+
+def test_a_composite_of_several_outputs():
+    x, y, z = basic.floats("xyz")
+    c = scalar.Composite([x, y, z], [x + y + z, x + y * z, x / y])
+    outputs = c(x, y, z)
+    assert len(outputs) == 3 and c.impl(1.0, 2.0, 3.0) == [6.0, 7.0, 0.5]
+    f = theano.function([x, y, z], outputs)
+    assert f(1.0, 2.0, 3.0) == [6.0, 7.0, 0.5]
+    with pytest.raises(UsageError, match="has 3 outputs; over tensors it needs to have one"):
+        T.Elemwise(c)(*T.vectors("pqr"))
 
 
 @pytest.mark.parametrize("values", [(3.0, 4.0), (-1.5, 0.25)])

@@ -13,6 +13,7 @@ from ....base.errors import ArgumentError, UsageError
 from ...base.config import config
 from ...base.names import absent_of as _absent_of
 from ...base.signatures import like as _like
+from ...base.warned import warn_user
 from ...classes.meanings import upcast
 from ...classes.op import KernelOp
 from ...graph.apply import Constant
@@ -196,9 +197,22 @@ def _sized_as(x, shape):
 
 
 @_like(own.conv2d)
-def conv2d(input, filters, input_shape, image_shape, **how):
+def conv2d(
+    input,
+    filters,
+    input_shape,
+    filter_shape,
+    border_mode,
+    subsample,
+    filter_flip,
+    image_shape,
+    filter_dilation,
+    num_groups,
+    unshared,
+    **ignored,
+):
     """Images (batch, channels, rows, columns) convolved with filters; see compat.nnet.conv2d."""
-    if how.keys() & {"imshp_logical", "kshp_logical"}:
+    if ignored.keys() & {"imshp_logical", "kshp_logical"}:
         raise ArgumentError(
             "conv2d does not take imshp_logical or kshp_logical, which never "
             "upsampled dependably; in Theano only the old tensor.nnet.conv.conv2d "
@@ -209,8 +223,13 @@ def conv2d(input, filters, input_shape, image_shape, **how):
             "conv2d got both input_shape and image_shape, which mean the same: pass "
             "input_shape alone"
         )
+    if ignored:
+        warn_user(f"conv2d ignores {', '.join(sorted(ignored))}: no such argument changes a result")
     input_shape = image_shape if input_shape is None else input_shape
-    return _conv(2, input, filters, input_shape, **how)
+    return _conv(
+        2, input, filters, input_shape, filter_shape, border_mode, subsample, filter_flip,
+        filter_dilation, num_groups, unshared,
+    )  # fmt: skip
 
 
 @_like(own.conv3d)
