@@ -83,6 +83,8 @@ def test_the_guide_says_what_the_files_of_results_have():
     text = page.GUIDE.read_text(encoding="utf-8")
     assert page.written(text) == text
     assert set(suite.recorded()) == set(suite.FILES)
+    assert not set(suite.FILES) & set(suite.known(suite.LEFT_OUT))
+    assert {test.partition("::")[0] for test in suite.known()} <= set(suite.FILES)
     assert set(suite.recorded(run.RESULTS)) <= set(tables.LIBRARIES)
 
 

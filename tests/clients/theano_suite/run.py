@@ -8,7 +8,8 @@ THEANO_FLAGS=linker=py functions run through NumPy, in a tenth of the time.
 
 What is known to fail stands in failing.txt, by reason. Status 1: another test fails, or one that
 stands there passes. Tests that are listed as not run (slow, or left to chance) count as failures;
-those that are listed as run in C, what NumPy's way does not have to be, are run so.
+those that are listed as run in C, what NumPy's way does not have to be, are run so. Files that are
+not run stand in left_out.txt, by reason: one that stands in neither list ends the run.
 What each file gave stands in results.txt, from which the guide is written.
 `run.py --write PACKAGE FOLDER [names]` writes the lines of these files anew from their logs, by
 REASONS below: read what it wrote, as a reason is only as good as its pattern.
@@ -27,23 +28,26 @@ import xml.etree.ElementTree as ET
 
 HERE = pathlib.Path(__file__).resolve().parent
 KNOWN = HERE / "failing.txt"
+LEFT_OUT = HERE / "left_out.txt"  # the other test files of Theano, by the reason they are not run
 RESULTS = HERE / "results.txt"  # a line for each file: when it ran, and the counts of `main`
 FILES = """
-__test_gradient __test_ifelse __test_rop __test_updates __test_2nd_order_grads
-__test_dictionary_output __test_pickle_unpickle_theano_fn compile__test_builders
+__test_2nd_order_grads __test_breakpoint __test_dictionary_output __test_gradient __test_ifelse
+__test_pickle_unpickle_theano_fn __test_rop __test_updates compile__test_builders
 compile__test_function compile__test_function_module compile__test_misc compile__test_mode
 compile__test_monitormode compile__test_nanguardmode compile__test_ops compile__test_pfunc
-compile__test_shared gof__test_compute_test_value gof__test_graph gof__test_op
-misc__test_pkl_utils sandbox__test_rng_mrg scan_module__test_scan
-scan_module__test_scan_checkpoints scan_module__test_scan_utils sparse__test_sp2 tensor__test_basic
+compile__test_shared gof__test_compute_test_value gof__test_graph gof__test_op gof__test_opt
+gof__test_params_type gof__test_toolbox misc__test_may_share_memory misc__test_pkl_utils
+sandbox__test_rng_mrg scalar__test_basic scan_module__test_scan scan_module__test_scan_checkpoints
+scan_module__test_scan_utils sparse__test_sp2 sparse__test_type tensor__test_basic
 tensor__test_casting tensor__test_complex tensor__test_elemwise tensor__test_extra_ops
-tensor__test_fft tensor__test_inc_subtensor tensor__test_keepdims tensor__test_misc
-tensor__test_nlinalg tensor__test_raw_random tensor__test_sharedvar
-tensor__test_shared_randomstreams tensor__test_slinalg tensor__test_sort tensor__test_subtensor
-tensor__test_var tensor__test_xlogx tensor_nnet__test_abstract_conv tensor_nnet__test_bn
-tensor_nnet__test_conv3d2d tensor_nnet__test_neighbours tensor_nnet__test_nnet
-tensor_nnet__test_sigm
-tensor_signal__test_conv tensor_signal__test_pool
+tensor__test_fft tensor__test_gc tensor__test_inc_subtensor tensor__test_io tensor__test_keepdims
+tensor__test_merge tensor__test_misc tensor__test_nlinalg tensor__test_raw_random
+tensor__test_shared_randomstreams tensor__test_sharedvar tensor__test_slinalg tensor__test_sort
+tensor__test_subtensor tensor__test_utils tensor__test_var tensor__test_xlogx
+tensor_nnet__test_abstract_conv tensor_nnet__test_bn tensor_nnet__test_conv
+tensor_nnet__test_conv3d2d tensor_nnet__test_corr tensor_nnet__test_neighbours
+tensor_nnet__test_nnet tensor_nnet__test_sigm tensor_signal__test_conv tensor_signal__test_pool
+typed_list__test_basic typed_list__test_type
 """.split()
 SLOW = ("tensor__test_sort", "tensor__test_basic", "tensor_signal__test_pool")
 CONFTEST = """
@@ -320,6 +324,10 @@ def main(package, folder, *names):
     copy(pathlib.Path(package), folder)
     expected, total, unknown, late, functions = known(), [0, 0], [], [], {}
     names = names or FILES
+    told = {*FILES, *known(LEFT_OUT)}
+    untold = sorted(f.stem for f in folder.glob("*__test_*.py") if f.stem not in told)
+    if untold:
+        raise SystemExit(f"neither run nor in {LEFT_OUT.name}: {', '.join(untold)}")
     strange = sorted(n for n in names if not (folder / f"{n}.py").exists())
     if strange:
         raise SystemExit(f"no such files: {', '.join(strange)}; in {folder} are all there are")
