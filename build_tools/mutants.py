@@ -8,6 +8,10 @@ those of its room, then --wider, until one fails that passes without the change.
 is a survivor: a test is missing, or the condition is not needed, or it only saves work; of the last
 kind build_tools/equivalent.py has a list, with reasons. What --results has is not tried again while
 its file stays as it was, so a run that was cut off goes on.
+
+With --covered, a folder of what build_tools/covered.py wrote, a change of Python asks only tests
+that pass through it: a few of each file, the fastest first, those of the room before the others,
+then all of the file's name. That takes seconds where the tests of a room take minutes.
 """
 
 import argparse
@@ -29,9 +33,11 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from build_tools.covered import Covered
 from build_tools.equivalent import EQUIVALENT
 
 ROOT = Path(__file__).resolve().parents[1]
+NEAR, FAR = (60, 8.0), (120, 5.0)  # tests through a change, and seconds: of its room, of others
 MEMORY = 6 << 30  # bytes of address space for the tests of a mutant that never stops asking
 SWAPS = {
     ast.Lt: ("<", "<="),
@@ -243,11 +249,16 @@ class Copy:
 
     def failing(self, tests):
         """The first of `tests` that fails, None if there is none."""
+        code, text = self.ran(["-x", *tests])
+        return None if code in (0, 5) else first_failure(text)  # 5: all are deselected
+
+    def ran(self, asked):
+        """(exit code, what it said) of a run of pytest in the copy."""
         command = [
-            *(sys.executable, "-m", "pytest", "-v", "-x", "--tb=no", "-p", "no:cacheprovider"),
+            *(sys.executable, "-m", "pytest", "-v", "--tb=no", "-p", "no:cacheprovider"),
             *("-o", "timeout_method=thread", "--timeout", str(self.seconds)),
             *(f"--deselect={name}" for name in self.unsound),
-            *tests,
+            *asked,
         ]
         env = {
             **os.environ,
@@ -266,7 +277,7 @@ class Copy:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(run.pid, signal.SIGKILL)  # and what its tests have started
             said.seek(0)
-            return None if code in (0, 5) else first_failure(said.read())  # 5: all are deselected
+            return code, said.read()
 
     def holds(self, test):
         """Whether a test passes in the tree as it is, or a list of files can be imported."""
@@ -280,6 +291,14 @@ class Copy:
             self.sound.add(test)
         return True
 
+    def unsound_among(self, tests):
+        """The tests that fail without any change, of those not asked before."""
+        new = sorted(tests - self.sound)
+        failed = set(failures(self.ran(new)[1])) & set(new) if new else set()
+        self.unsound += sorted(failed)
+        self.sound.update(set(new) - failed)
+        return failed
+
 
 class NotC(Exception):
     """The compiler refuses a mutant."""
@@ -290,15 +309,26 @@ def limited():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def first_failure(said):
-    """The test that failed, or that ran when all ended, in what `pytest -v` said."""
-    last = "nothing can be imported"
+def results(said):
+    """(test, what became of it or None) of what `pytest -v` said."""
     for line in said.splitlines():
         found = re.match(r"(tests/\S+::.*?)(?: (PASSED|SKIPPED|XFAIL|FAILED|ERROR)\b.*)?$", line)
         if found:
-            last = found[1].strip()
-            if found[2] in ("FAILED", "ERROR"):
-                break
+            yield found[1].strip(), found[2]
+
+
+def failures(said):
+    """All tests that failed."""
+    return [test for test, end in results(said) if end in ("FAILED", "ERROR")]
+
+
+def first_failure(said):
+    """The test that failed, or that ran when all ended."""
+    last = "nothing can be imported"
+    for test, end in results(said):
+        last = test
+        if end in ("FAILED", "ERROR"):
+            break
     return last
 
 
@@ -322,10 +352,11 @@ def tests_of(path, wider=()):
     return groups
 
 
-def tried(copy, path, change, wider, kills):
+def tried(copy, path, change, wider, kills, covered):
     """The first test that sees a change, the files that saw most first; None if none does."""
-    for group in tests_of(path, wider):
-        names = [f.relative_to(ROOT).as_posix() for f in group]
+    groups = through(path, change, covered)
+    for group in groups or tests_of(path, wider):
+        names = [f.relative_to(ROOT).as_posix() if isinstance(f, Path) else f for f in group]
         names.sort(key=lambda name: -kills[name])
         while names:
             try:
@@ -335,15 +366,27 @@ def tried(copy, path, change, wider, kills):
                 return "it does not compile"
             if end is None:
                 break
-            if copy.holds(end if "::" in end else names):
+            if end in covered.seconds or copy.holds(end if "::" in end else names):
                 kills[end.partition("::")[0]] += 1
                 return end
     return None
 
 
-def known(results):
+def through(path, change, covered):
+    """Groups of tests that pass through a change: of its room, of others, of its file's name."""
+    tests = covered.tests(path, change) if path.suffix == ".py" else None
+    if not tests:
+        return []
+    own, room, _ = tests_of(path)
+    near = {f.relative_to(ROOT).as_posix() for f in (*own, *room)}
+    within = {test for test in tests if test.partition("::")[0] in near}
+    groups = [covered.spread(within, *NEAR), covered.spread(tests - within, *FAR), own]
+    return [group for group in groups if group]
+
+
+def known(path):
     """{key of a change: its line} in a file of results."""
-    lines = results.read_text().splitlines() if results and results.exists() else []
+    lines = path.read_text().splitlines() if path and path.exists() else []
     return {row["key"]: row for row in map(json.loads, lines)}
 
 
@@ -367,38 +410,48 @@ def main(arguments=None):
     parser.add_argument("--results", type=Path, help="file of results, one a line, to go on from")
     parser.add_argument("--again", action="store_true", help="try what survived in --results again")
     parser.add_argument("--wider", nargs="*", default=(), help="folders of tests/ to ask last")
+    parser.add_argument("--covered", type=Path, help="folder of what build_tools/covered.py wrote")
     parser.add_argument("--copy", type=Path, help="folder of the copy, which is kept")
     parser.add_argument("--least", type=float, default=0.0, help="per cent that must be seen")
     asked = parser.parse_args(arguments)
     chosen = sample([p.resolve() for p in asked.paths], asked.count, asked.seed)
-    before, kills, ends = known(asked.results), Counter(), []
+    chosen = [(key_of(*some), *some) for some in chosen]
+    decide = [some for some in chosen if not reason(*some[1:])]
+    covered, kills = Covered(asked.covered), Counter()
+    before = known(asked.results)
+    if asked.again:
+        before = {key: row for key, row in before.items() if row["end"]}
+    for key, *where in decide:
+        if key in before:
+            show(*where, before[key]["end"])
     memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
     folder = asked.copy or Path(tempfile.mkdtemp(prefix="ckernels-mutants-", dir=memory))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         copy = Copy(folder, asked.seconds)
-        for path, change in chosen:
-            if reason(path, change):
-                continue
-            key, where = (
-                key_of(path, change),
-                f"{path.relative_to(ROOT)}:{change.line} {change.what}",
-            )
-            if key not in before or (asked.again and before[key]["end"] is None):
+        while left := [some for some in decide if some[0] not in before]:
+            for key, path, change in left:
                 started = time.time()
-                end = tried(copy, path, change, asked.wider, kills)
-                row = {"key": key, "end": end, "seconds": round(time.time() - started)}
-                before[key] = row
+                end = tried(copy, path, change, asked.wider, kills, covered)
+                before[key] = {"key": key, "end": end, "seconds": round(time.time() - started)}
                 if asked.results:
                     with open(asked.results, "a") as file:
-                        file.write(json.dumps(row) + "\n")
-            end = before[key]["end"]
-            ends.append((path.relative_to(ROOT / "ckernels").parts[0], end))
-            print(f"{where}: {end}" if end else f"SURVIVES {where}", flush=True)
+                        file.write(json.dumps(before[key]) + "\n")
+                show(path, change, end)
+            ends = {before[key]["end"] for key, *_ in decide}
+            unsound = copy.unsound_among(ends & set(covered.seconds))
+            before = {key: row for key, row in before.items() if row["end"] not in unsound}
     finally:
         if not asked.copy:
             shutil.rmtree(folder)
+    ends = [(path.relative_to(ROOT / "ckernels").parts[0], before[key]["end"])
+            for key, path, _ in decide]  # fmt: skip
     return said(ends, len(chosen) - len(ends), asked.least)
+
+
+def show(path, change, end):
+    where = f"{path.relative_to(ROOT)}:{change.line} {change.what}"
+    print(f"{where}: {end}" if end else f"SURVIVES {where}", flush=True)
 
 
 def said(ends, equivalent, least):

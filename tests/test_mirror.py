@@ -69,6 +69,7 @@ FILES = {
     "test_docs.py": "the examples of docs/ and docstrings",
     "test_layers.py": "what all files import",
     "test_mirror.py": "the names of tests",
+    "test_covered.py": "build_tools/covered.py",
     "test_mutants.py": "build_tools/mutants.py",
     "test_no_compiler.py": "all rooms without a C compiler",
     "test_recognisers.py": "what recognises a form, of six rooms",
