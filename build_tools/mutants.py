@@ -11,7 +11,8 @@ its file stays as it was, so a run that was cut off goes on.
 
 With --covered, a folder of what build_tools/covered.py wrote, a change of Python asks only tests
 that pass through it: a few of each file, the fastest first, those of the room before the others,
-then all of the file's name. That takes seconds where the tests of a room take minutes.
+then all of the file's name. That takes seconds where the tests of a room take minutes, and what
+survives is only a candidate: --again asks all tests of its room, as without --covered.
 """
 
 import argparse
@@ -417,7 +418,7 @@ def main(arguments=None):
     chosen = sample([p.resolve() for p in asked.paths], asked.count, asked.seed)
     chosen = [(key_of(*some), *some) for some in chosen]
     decide = [some for some in chosen if not reason(*some[1:])]
-    covered, kills = Covered(asked.covered), Counter()
+    covered, kills = Covered(None if asked.again else asked.covered), Counter()
     before = known(asked.results)
     if asked.again:
         before = {key: row for key, row in before.items() if row["end"]}

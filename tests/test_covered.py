@@ -115,6 +115,16 @@ def test_tests_of_the_room_come_first_and_all_of_the_file_last(tree):
     assert mutants.through(path, other, told) == []
 
 
+def test_what_survives_is_asked_of_all_tests_when_tried_again(tree, monkeypatch):
+    path, _ = written(tree, {"a": 0.1}, {4: ["a"]})
+    mutants.subprocess.run(["git", "init", "-q"], cwd=tree, check=True)
+    asked = []
+    monkeypatch.setattr(mutants, "tried", lambda *given: asked.append(len(given[-1].lines)))
+    results = str(tree / "results.jsonl")
+    command = [str(path), "--count", "1", "--covered", str(tree / "said"), "--results", results]
+    assert mutants.main(command) == mutants.main([*command, "--again"]) == 0 and asked == [1, 0]
+
+
 def test_a_file_keeps_its_fastest_tests_of_a_line(monkeypatch):
     monkeypatch.setattr(covered, "PER_FILE", 2)
     monkeypatch.setattr(covered.sys, "monitoring", type("M", (), {"restart_events": print}), False)
