@@ -334,11 +334,12 @@ sanitize: build/sanitize-$(BOUNDS)
 	    CKERNELS_FLAGS="cc.cflags=-g -fno-omit-frame-pointer -fsanitize=$(BOUNDS)" \
 	    $(UNDER_SANITIZER) $(SANITIZED)
 
-# A race makes the process end with 66, whatever the tests say.
+# A race makes the process end with 66, whatever the tests say. A child of a fork may start a team of
+# its own here, as it may without a sanitizer, which would end it for that.
 RACES = $(or $(ARGS),tests/stress/test_threads.py tests/runtime/test_cfunction.py \
     tests/src/python/test_executor.py tests/src/python/test_executor_updates.py -m "not slow")
 races: build/sanitize-thread
-	cd $< && LD_PRELOAD="$(LIBTSAN)" TSAN_OPTIONS=exitcode=66 \
+	cd $< && LD_PRELOAD="$(LIBTSAN)" TSAN_OPTIONS=exitcode=66:die_after_fork=0 \
 	    CKERNELS_FLAGS="cc.cflags=-g -fsanitize=thread" $(UNDER_SANITIZER) $(RACES)
 
 # On x86-64 Linux; the kernels that come along are recorded with the compiler here.

@@ -28,7 +28,8 @@ def jit(f=None, *, static=(), background=False, strict=False, check=None):
     f : function, optional
         What to compile; without it the result is a decorator.
     static : str or int or sequence of them
-        Names or positions of arguments that are part of the trace by their value.
+        Names or positions of arguments of kinds that are not traced, as a frozenset or a fraction:
+        the trace is for their value. Arrays and numbers among them stay inputs.
     background : bool
         Whether NumPy answers while a first call is traced and compiled in a thread; the last bits
         of results may then differ between calls. `f.wait()` waits for the thread.

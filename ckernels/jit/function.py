@@ -43,7 +43,7 @@ from .number import PythonNumber
 from .program import Reads, TracedNames, plain
 from .syntax import transformed
 from .trace import LARGE, SMALL, Asked, Pinned
-from .trees import flatten, functions_of
+from .trees import Static, flatten, functions_of
 
 VARIANTS = 24  # values of pinned numbers that get traces of their own; beyond, calls are NumPy's
 
@@ -577,19 +577,6 @@ class Jitted(Dispatch):
 def sentence(problem):
     """The first line of what an exception says."""
     return str(problem).split("\n")[0]
-
-
-class Static:
-    """An argument that is part of the key by its value."""
-
-    def __init__(self, value):
-        self.value = value
-
-    def __hash__(self):
-        return hash(self.value)
-
-    def __eq__(self, other):
-        return type(self.value) is type(other.value) and self.value == other.value
 
 
 def _names(static, function):

@@ -18,6 +18,32 @@ STATIC = (str, bytes, bool, int, float, complex, type(None), type, types.Functio
 LEAF = "leaf"
 
 
+class Static:
+    """An argument that `static` names. What `flatten` takes apart is so here too: numbers and
+    arrays in it are inputs, each call's own. What is of another kind and compares by its value is
+    part of the key: a frozenset, a fraction, a date. Equal values whose texts differ are two."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __hash__(self):
+        return hash(self.value)
+
+    def __eq__(self, other):
+        same = type(self.value) is type(other.value) and self.value == other.value
+        return same and repr(self.value) == repr(other.value)
+
+    def described(self, is_leaf, leaves, depth):
+        before, kind = len(leaves), type(self.value)
+        try:
+            return object, Static, ("value",), (flatten(self.value, is_leaf, leaves, depth),)
+        except NotSupported:
+            if kind.__hash__ in (None, object.__hash__) or kind.__eq__ is object.__eq__:
+                raise
+            del leaves[before:]
+            return "static", Static, self
+
+
 def flatten(tree, is_leaf, leaves, depth=0):
     """The description of `tree`; its leaves, as is_leaf tells, are appended to `leaves`.
 
@@ -29,6 +55,8 @@ def flatten(tree, is_leaf, leaves, depth=0):
     if depth > DEEPEST:
         raise NotSupported("an argument that holds itself, or is nested too deep")
     kind = type(tree)
+    if kind is Static:
+        return tree.described(is_leaf, leaves, depth)
     if isinstance(tree, STATIC) or hasattr(kind, "traced_function"):
         if kind is types.FunctionType:
             tree = getattr(tree, "given_as", tree)

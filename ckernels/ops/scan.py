@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base.errors import CKernelsError, DTypeError, ShapeError
-from ..graph.node import constant, make
+from ..graph.known import known
+from ..graph.node import Node, constant, make, sizes_constant
 from ..graph.op import Op, rules
 from ..graph.shapes import show
 from .bodies import capture, closed, merge
@@ -183,14 +184,25 @@ def _constants(sig, others):
     """{index of a body's input: constant} for sizes and numbers whose value is known."""
     found = {}
     for k, x in enumerate(others, sig.first_other):
+        x = _computed(x)
         value = getattr(x, "value", None)
         if (
             value is not None
             and value.size <= INLINED
-            and (value.dtype.kind in "iub" or value.size == 1)
+            and (value.dtype.kind in "iubO" or value.size == 1)
         ):
             found[k] = x
     return found
+
+
+def _computed(x):
+    """The constant that a node made of known sizes is; any other as it is. A rewrite may put sizes
+    together that nothing has folded yet, and the shapes of the step follow from them."""
+    if not isinstance(x, Node) or x.dtype != "int64" or x.ndim > 1 or x.value is not None:
+        return x
+    found = known(x)
+    values = found if isinstance(found, list) else [found]
+    return x if None in values else sizes_constant(values, x.shape)
 
 
 # --- meaning ----------------------------------------------------------------------------------

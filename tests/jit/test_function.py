@@ -3,6 +3,7 @@ arguments; the traps of views, scalars, closures, sizes, masks and Python's own 
 
 import collections
 import dataclasses
+import fractions
 import functools
 import math
 import pickle
@@ -442,6 +443,31 @@ def test_static_arguments_are_part_of_the_trace():
     same(V.sum(), f(V, how="sum"))
     same(V**3, f(V, "power", power=3))
     assert not f.report()["numpy"]
+
+
+def _of_kinds(x, c):
+    if c in ({1, 2}, fractions.Fraction(1, 3)):
+        return x * 2
+    if c == frozenset({0}):
+        return np.copysign(x, [*c][0])
+    return x * c if isinstance(c, (int, float)) and c > 0 else x - 1
+
+
+def test_static_arguments_of_other_kinds_are_part_of_the_trace_by_value():
+    f = ck.jit(_of_kinds, static="c")
+    given = [{1, 2}, {1, 3}, {0.0}, {-0.0}, {0}, {False}]
+    for c in [*map(frozenset, given), fractions.Fraction(1, 3), fractions.Fraction(1, 2)] * 2:
+        same(_of_kinds(V, c), f(V, c))
+    assert not f.report()["numpy"] and f.report()["traces"] == 8
+    with pytest.warns(CKernelsWarning, match="of type set"):
+        same(V * 2, f(V, {1, 2}))
+
+
+def test_static_numbers_are_those_of_each_call():
+    f = ck.jit(_of_kinds, static="c")
+    numbers = [1, 1.0, True, 0, 0.0, -0.0, False, 2.5, np.nan, float("nan"), np.inf, np.float32(1)]
+    for c in numbers + numbers[::-1]:
+        same(_of_kinds(V, c), f(V, c))
 
 
 @dataclasses.dataclass

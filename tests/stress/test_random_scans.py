@@ -204,7 +204,8 @@ def check(seed):
             np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.parametrize("seed", range(6))
+# The last one: a loop in a loop of no steps, whose sizes a rewrite put together.
+@pytest.mark.parametrize("seed", [*range(6), 891359686])
 def test_random_loops(seed):
     check(seed)
 

@@ -25,7 +25,10 @@ def _times_log(log, least):
         infinite = ops.logical_or(ops.le(y, least), ops.eq(y, _like(y, np.inf)))
         nothing = ops.logical_and(ops.eq(x, 0), infinite)
         inside = ops.where(nothing, _like(y, 1), y)
-        return ops.where(nothing, _like(x, 0), ops.mul(x, log(inside)))
+        value = ops.mul(x, log(inside))
+        # 0 whatever the signs, and with the slope of the product
+        unsigned = ops.where(ops.eq(x, 0), ops.sub(value, ops.stop_gradient(value)), value)
+        return ops.where(nothing, _like(x, 0), unsigned)
 
     return build
 

@@ -34,7 +34,6 @@ from .impls import through_impl
 from .meanings import ComplexError, upcast  # noqa: F401
 from .op import KernelOp, Op
 
-__path__ = []  # modules of Theano below this one: installing.py knows them
 int_types_names = dtypes.SIGNED
 
 

@@ -75,6 +75,7 @@ def _refuse(name):
 
 
 DOCUMENTED = "ckernels.compat.theano"
+PACKAGES = {tail.rpartition(".")[0] for tail in (*names.PLACES, *names.LATER)}
 _finder, _documented = _Finder("theano"), _Finder(DOCUMENTED)
 
 
@@ -119,6 +120,8 @@ def _name(root):
         module = sys.modules.get(names.place(tail))
         if module is not None:
             sys.modules.setdefault(f"{root}.{tail}", module)
+            if tail in PACKAGES and not hasattr(module, "__path__"):
+                module.__path__ = []  # Python asks before it imports a module below
 
 
 def uninstall():

@@ -30,8 +30,6 @@ from .objects import scan_objects
 from .op import Scan  # noqa: F401 (the op that results show)
 from .updates import OrderedUpdates
 
-__path__ = []  # modules of Theano below this one: installing.py knows them
-
 
 class until:  # noqa: N801 (Theano's name)
     """The condition after which a loop ends: the last thing a step returns."""

@@ -20,7 +20,6 @@ from .products import dot
 from .reductions import prod
 from .slinalg import solve
 
-__path__ = []  # modules of Theano below this one: installing.py knows them
 __all__ = ["matrix_inverse", "det", "svd", "qr", "eigh", "pinv", "matrix_dot", "trace", "diag",
            "matrix_power", "norm", "tensorinv", "tensorsolve", "alloc_diag", "extract_diag",
            "eig", "lstsq"]  # fmt: skip

@@ -109,6 +109,23 @@ def test_importing_a_module_leaves_the_function_of_its_name():
     )
 
 
+BELOW = """
+import importlib, types
+import ckernels.compat.theano
+from ckernels.theano.base.names import LATER, PLACES, place
+for package in {tail.rpartition(".")[0] for tail in (*PLACES, *LATER)}:
+    importlib.import_module(place(package))
+import ckernels.compat.theano.gradient
+for tail in filter(None, (*PLACES, *LATER)):
+    assert isinstance(importlib.import_module("ckernels.compat.theano." + tail), types.ModuleType)
+"""
+
+
+def test_modules_below_those_that_were_loaded_by_another_name_are_found():
+    done = subprocess.run([sys.executable, "-c", BELOW], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 PYMC3_IMPORTS = """
 import ckernels.compat.theano
 ckernels.compat.theano.install()

@@ -72,6 +72,22 @@ def test_gradients(name):
     np.testing.assert_allclose(got, (shifted[0] - shifted[1]) / (2 * step), rtol=1e-5, atol=1e-8)
 
 
+@pytest.mark.parametrize("name", ["xlogy", "xlog1py"])
+def test_products_with_0_have_no_sign(name):
+    function = getattr(special, name)
+    x, y = map(np.ravel, np.meshgrid([0.0, -0.0], [-0.5, 0.0, 0.3, 1.0, 3.0, np.inf]))
+    for kind in (np.float64, np.float32):
+        got = ck.jit(lambda x, y: function(x, y))(x.astype(kind), y.astype(kind))
+        assert np.array_equal(np.signbit(got), np.signbit(function(x, y)))
+    inside = y + (name == "xlog1py") > 0
+    x, y = x[inside], np.minimum(y[inside], 9)
+    log, inner = (np.log, 1 / y) if name == "xlogy" else (np.log1p, 1 / (1 + y))
+    slope = ck.jit.grad(lambda x, y: function(x, y).sum(), 0)
+    np.testing.assert_allclose(slope(x, y), log(y), rtol=1e-12)
+    cross = ck.jit.grad(lambda y, x: slope(x, y).sum())
+    np.testing.assert_allclose(cross(y, x), inner, rtol=1e-12)
+
+
 def test_gradients_at_zero_are_finite():
     x = np.array([0.0, 0.5])
     assert np.isfinite(ck.jit.grad(lambda x: special.xlogy(x, x + 1).sum())(x)).all()
