@@ -64,6 +64,17 @@ class PlainDispatch:
 Dispatch = PlainDispatch if runtime is None else runtime.Dispatch
 # what users have; the rest is the engine's
 PUBLIC = ("address", "explain", "report", "source", "wait")
+# what functions of K.function have, and those of other libraries
+ELSEWHERE = {
+    **dict.fromkeys(("steps", "optimised", "assumptions", "lower", "inspect_types"),
+                    "f.explain() has a line for each instruction"),
+    **dict.fromkeys(("stats", "signatures", "cache_info", "stat"),
+                    "f.report() counts its traces and says what ran in NumPy"),
+    **dict.fromkeys(("profile_table", "timeline"),
+                    "CKERNELS_FLAGS=profile=True prints where the time went when the program ends"),
+    **dict.fromkeys(("grad", "gradient"), "ck.jit.grad(f) is its gradient"),
+    "py_func": "f.__wrapped__ is the function as it was written",
+}  # fmt: skip
 MOST_LEAVES = 32  # of calls that C dispatches
 MOST_GIVEN = 64  # functions as arguments; each may be traced anew
 
@@ -97,7 +108,10 @@ class Jitted(Dispatch):
     def __getattr__(self, name):
         if name[0] == "_":  # asked by libraries
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        raise MissingName(f"a jitted function has no attribute {name!r}", name, PUBLIC)
+        sentence = f"a jitted function has no attribute {name!r}"
+        if name in ELSEWHERE:
+            raise MissingName(f"{sentence}; {ELSEWHERE[name]}")
+        raise MissingName(sentence, name, PUBLIC)
 
     def __repr__(self):
         return f"<ckernels.jit of {getattr(self.function, '__qualname__', self.function)}>"
@@ -403,9 +417,9 @@ class Jitted(Dispatch):
         -------
         dict
             traces: their number; numpy: {reason: number of calls}; pinned: which numbers are part
-            of a trace (None: all sizes); sized: what was refused for all sizes, so that each size
-            has a trace of its own; kernels: what the compiler said of kernels that it refused, in
-            whose place NumPy runs.
+            of a trace ("all sizes": those of arrays); sized: what was refused for all sizes, so
+            that each size has a trace of its own; kernels: what the compiler said of kernels that
+            it refused, in whose place NumPy runs.
 
         Examples
         --------
@@ -419,8 +433,9 @@ class Jitted(Dispatch):
         paths = [path for _, _, path in self.paths()]
         sized = {str(t.why).split("\n")[0]: None for t in paths if isinstance(t, RefusedPath)}
         refused = {t.refused(): None for t in paths if isinstance(t, Traced)}
+        pinned = sorted("all sizes" if p is None else str(p) for p in self.pinned)
         return {"traces": self.served(), "numpy": dict(self.counts),
-                "pinned": sorted(map(str, self.pinned)), "sized": list(sized),
+                "pinned": pinned, "sized": list(sized),
                 "kernels": list(filter(None, refused))}  # fmt: skip
 
     def explain(self, rewrites=False):

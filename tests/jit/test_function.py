@@ -824,3 +824,19 @@ def test_explain_says_what_traces_compute():
     assert g.explain().startswith("in NumPy, 1 call: np.trim_zeros")
     with pytest.raises(ArgumentError, match="has no trace that computes anything"):
         ck.draw(g)
+
+
+@pytest.mark.parametrize(
+    "name, said",
+    [
+        ("steps", r"f\.explain\(\) has a line"),
+        ("stats", r"f\.report\(\) counts"),
+        ("profile_table", "CKERNELS_FLAGS=profile=True prints"),
+        ("grad", r"ck\.jit\.grad\(f\)"),
+        ("py_func", r"f\.__wrapped__ is"),
+        ("sorce", "did you mean `source`"),
+    ],
+)
+def test_names_that_jitted_functions_lack_say_where_it_is(name, said):
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'; {said}"):
+        getattr(ck.jit(lambda x: x), name)

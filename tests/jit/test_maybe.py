@@ -77,7 +77,7 @@ def test_one_trace_gives_both_types():
     assert jitted.report() == {
         "traces": 1,
         "numpy": {},
-        "pinned": ["None"],
+        "pinned": ["all sizes"],
         "sized": [],
         "kernels": [],
     }
