@@ -1,17 +1,18 @@
 """The table of all programs: `python -m benchmarks.npbench FOLDER --preset S --peers numba,jax`.
 
 FOLDER has both suites, unpacked. Each program runs in a process of its own on one thread; a row
-says whether it was right, how it ran, its first call and how often it was as fast as NumPy.
+says whether it was right, how it ran, its first call and how often it was as fast as NumPy. With
+`--write` the rows join results.json, from which RESULTS.md is written anew.
 """
 
 import argparse
 import json
-import math
 import os
 import subprocess
 import sys
 import tempfile
 
+from . import report
 from .programs import names
 
 
@@ -45,15 +46,15 @@ def shown(row):
             f"{row['first']:.2f} | {right} |")  # fmt: skip
 
 
-def summary(rows, who):
-    """How many are right, and the geometric mean over NumPy of those."""
-    good = [r for r in rows if r["who"] == who and r["time"] and not r.get("wrong")]
-    ratios = [math.log(r["numpy"] / r["time"]) for r in good]
-    mean = math.exp(sum(ratios) / len(ratios)) if ratios else float("nan")
-    alone = sum(not r["notes"] for r in good)
-    return (
-        f"{who}: {len(good)} right, {alone} of them compiled, geometric mean over NumPy {mean:.2f}"
-    )
+def keep(rows):
+    """Put `rows` in the place of earlier ones of the same programs, and write the page anew."""
+    place = report.HERE / "results.json"
+    old = json.loads(place.read_text()) if place.exists() else []
+    told = {(r["preset"], r["name"], r["who"]): r for r in [*old, *rows]}
+    presets = list(dict.fromkeys(preset for preset, _, _ in told))
+    kept = sorted(told.values(), key=lambda r: (presets.index(r["preset"]), r["name"]))
+    place.write_text(json.dumps(kept, indent=1) + "\n")
+    report.write()
 
 
 def main():
@@ -67,6 +68,7 @@ def main():
     parser.add_argument("--limit", type=float, default=120, help="seconds for one program")
     parser.add_argument("--cold", action="store_true", help="with no kernels from earlier runs")
     parser.add_argument("--json", help="a file for the rows")
+    parser.add_argument("--write", action="store_true", help="merge the rows into the page")
     args = parser.parse_args()
     chosen = args.only.split(",") if args.only else names(args.folder)
     people = ["ckernels", *[p for p in args.peers.split(",") if p]]
@@ -79,7 +81,9 @@ def main():
             if args.json:
                 with open(args.json, "w") as file:
                     json.dump(rows, file, indent=1)
-    print("\n".join(summary(rows, who) for who in people))
+    print(report.summary(report.by_program(rows, args.preset)))
+    if args.write:
+        keep(rows)
 
 
 if __name__ == "__main__":

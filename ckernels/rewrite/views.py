@@ -5,11 +5,15 @@ patterns see one another, and broadcasts happen last. All rules here are exact: 
 an element lies.
 """
 
+from ..base import dtypes
 from ..graph.folding import fold_sizes, of_sizes
+from ..graph.known import known
 from ..graph.node import constant, make
 from ..graph.op import REGISTRY, having
 from ..graph.shapes import product
 from ..graph.sizes import indices, surely
+from ..ops import add, cast, iota, mul
+from ..ops.base import fits
 from .engine import Family, Formula, Var, fit, scalar, shape_vector
 from .engine import forms as f
 
@@ -485,6 +489,8 @@ def zeros(dtype, shape):
 
 
 COMPOSITES = ("unbroadcast", "broadcast_like", "count")
+COUNTED = {*dtypes.INTEGERS, "float32", "float64"}  # whose elements follow from an index at once
+EXACT = 1 << 20  # first elements and steps up to this are numbers of float32, as their sums are
 
 
 @family.rule(*COMPOSITES)
@@ -494,3 +500,19 @@ def shapes_known(node):
     Code: each op says itself what it is made of.
     """
     return REGISTRY[node.op.name].lower(node)
+
+
+@family.rule("arange")
+def arange_of_sizes(node):
+    """start, start + step, .. of a length that is known: arithmetic on an index, not NumPy's.
+
+    Code: numbers are read from its bounds, and those that do not fit stay for the op's error.
+    """
+    start, _, step = map(known, node.inputs)
+    if node.shape[0] is None or not type(start) is type(step) is int or node.dtype not in COUNTED:
+        return None
+    if any(abs(n) > EXACT or not fits(n, node.dtype) for n in (start, step, start + step)):
+        return None
+    line = cast(iota(node.shape, 0, "int64"), node.dtype)
+    line = line if step == 1 else mul(line, step)
+    return line if start == 0 else add(line, start)

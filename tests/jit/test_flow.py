@@ -422,13 +422,36 @@ def nine_numbers(x):
 def nine_arrays(x):
     y = np.zeros_like(x)
     for i in range(9):
-        y[i] = (x * x[i]).sum()
+        y = y * x + x[i]
+    return y
+
+
+def four_places(x):
+    y = np.zeros((4, len(x)))
+    for i in range(4):
+        y[i] = x * x[i]
+    return y
+
+
+def five_places(x):
+    y = np.zeros((5, len(x)))
+    for i in range(5):
+        y[i] = x * x[i]
+    return y
+
+
+def five_columns(x):
+    y = np.zeros((len(x), 5))
+    for i in range(5):
+        y[:, i] = (x - x[i]) ** 2 + y[:, i - 1]
     return y
 
 
 def test_loops_over_numbers_are_scans_though_their_turns_are_few():
-    """Where a turn makes an array, or there are hardly any turns, they are taken one by one."""
-    found = {eight_numbers: 0, nine_numbers: 1, nine_arrays: 0}
+    """Where a turn makes an array that it stores nowhere, or there are hardly any turns, they are
+    taken one by one."""
+    found = {eight_numbers: 0, nine_numbers: 1, nine_arrays: 0, four_places: 0, five_places: 1,
+             five_columns: 1}  # fmt: skip
     for function, count in found.items():
         assert scans(function, V) == count
         check(function, V[::2].astype("float32"))

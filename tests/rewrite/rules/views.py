@@ -25,6 +25,12 @@ AT, TWICE, WHOLE_AXIS = constant(1), constant(np.array([1, 1])), slice(None)
 MOVING = ops.MovingSlice(AT, 2), ops.MovingSlice(constant(3), 2)
 
 
+def counted(start, stop, step, dtype):
+    """An arange that was built before its bounds were known."""
+    bounds = [b if hasattr(b, "op") else constant(b) for b in (start, stop, step)]
+    return make("arange", bounds, {"dtype": dtype})
+
+
 def zeros(*shape):
     return to(constant(np.zeros((), F)), *shape)
 
@@ -141,6 +147,13 @@ EXAMPLES = {
         E(lambda x: make("broadcast_like", (x, constant(dense(2, 3)))), 3),
         E(lambda x: x * make("count", (x,), {"axes": (0,), "dtype": F}), 3),
     ],
+    "arange_of_sizes": [
+        E(lambda x: x * counted(0, 5, 1, F), 5),
+        E(lambda x: x * counted(3, -10, -4, F), 4),
+        E(lambda x: counted(-2, 300, 7, "float32") * x, 44, dtype="float32"),
+        E(lambda x: x + counted(0, 2000, 7, "uint8"), 286, dtype="uint8"),
+        E(lambda x: x + counted(5, 5, 1, "int64"), 0, dtype="int64"),
+    ],
     "broadcast_outside": [
         C(lambda x: ops.transpose(to(x, 2, 3, 4), (0, 2, 1)), 3, 4),
         E(lambda x: view("squeeze", to(x, 1, 3, 4), axes=(0,)), 3, 4),
@@ -213,6 +226,12 @@ NEAR = {
         lambda x: turn(ops.exp(turn(to(x, 2, 3, 7), 1, 2, 0)), 1, 2, 0)]),
     "fold_constants": (F, [lambda x: x * constant(2.0, F), lambda x: ops.exp(constant(dense(65)))]),
     "shapes_known": (F, [lambda x: to(x, 2, 7), lambda x: ops.sum(x)]),
+    "arange_of_sizes": (F, [
+        lambda x: x * counted(0.5, 7.5, 1.0, F),
+        lambda x: x * counted(0, 7, 1, "float16"),
+        lambda x: x * counted(1 << 24, (1 << 24) + 7, 1, F),
+        lambda x: x * counted(100, 800, 100, "int8"),
+        lambda x: x * counted(0, ops.cast(ops.sum(x), "int64"), 1, F)]),
     "parts_side_by_side": (F, [
         lambda x: _part(to(x, 3, 7), 0, 3) + _part(to(x, 3, 7), 2, 5),
         lambda x: _part(to(x, 3, 7), 0, 3) + ops.exp(to(x, 3, 7)),
