@@ -15,6 +15,7 @@ from benchmarks.breadth import report as breadth_page
 from benchmarks.matrix import __main__ as matrix
 from benchmarks.matrix import layouts, measure, operations, reasons
 from benchmarks.npbench import child as npbench
+from benchmarks.npbench import report as npbench_page
 from benchmarks.numpy_programs import measure as plain
 from benchmarks.numpy_programs import registry as plain_registry
 from benchmarks.numpy_programs import report as plain_page
@@ -231,6 +232,24 @@ def test_a_program_that_does_something_else_is_told():
 )
 def test_what_tells_a_result_from_numpys(a, b, told):
     assert npbench.difference(a, b) == told
+
+
+def test_the_page_of_npbench_counts_who_is_ahead():
+    """NumPy's time is the median of its times beside each; what is wrong has no ratio."""
+    row = {"preset": "S", "notes": [], "wrong": None, "first": 1.0}
+    rows = [
+        {**row, "name": "a", "who": "ckernels", "numpy": 2.0, "time": 1.0},
+        {**row, "name": "a", "who": "numba", "numpy": 4.0, "time": 2.0},
+        {**row, "name": "a", "who": "jax", "numpy": 8.0, "time": 0.5, "wrong": "values"},
+        {**row, "name": "b", "who": "ckernels", "numpy": 1.0, "time": 2.0, "notes": ["a reason"]},
+        {**row, "name": "b", "who": "numba", "numpy": 1.0, "time": 0.5},
+    ]
+    text = npbench_page.page(rows, {"b": "it is NumPy's"})
+    assert "2 programs, 2 right, 1 of them compiled: 1.41x NumPy" in text
+    assert "behind it by more than a tenth in 1. numba has 2 of them: 2.00x NumPy" in text
+    assert "which is ahead in 1." in text and "Ahead of the best of all in 1." in text
+    assert "| a | 4e+03 | 4.00 | 2.00 |  | 1.00 | 1.00 |  |" in text
+    assert "| b | 0.25 | it is NumPy's |" in text
 
 
 def test_the_page_of_plain_programs_counts_who_is_ahead():

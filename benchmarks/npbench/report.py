@@ -20,13 +20,19 @@ The NumPy versions of both suites, unchanged, under `ck.jit`; numba's and JAX's 
 suites' own versions for them, rewritten by hand, numba's the fastest of its modes. How many times
 as fast as NumPy each was, in a process of its own in which it and NumPy alternate: processor times
 of one thread, the least of several turns. Results and all arguments are compared with NumPy's.
-`python -m benchmarks.npbench` measures; [README](README.md) says how.
+`python -m benchmarks.npbench` measures; the README beside this page says how.
 """
 
 
-def ratio(row):
-    """How many times as fast as NumPy a row was; None where it is wrong or has no time."""
-    return row["numpy"] / row["time"] if row and row["time"] and not row.get("wrong") else None
+def numpys(people):
+    """NumPy's seconds: the median over the processes in which it alternated with somebody."""
+    return statistics.median([row["numpy"] for row in people.values() if row.get("numpy")] or [0.0])
+
+
+def ratio(people, who):
+    """How many times as fast as NumPy it was; None where it is wrong or has no time."""
+    row = people.get(who, {})
+    return numpys(people) / row["time"] if row.get("time") and not row.get("wrong") else None
 
 
 def by_program(rows, preset):
@@ -47,14 +53,14 @@ def line(name, people):
     mine = people["ckernels"]
     told = f"wrong: {mine['wrong']}" if mine.get("wrong") else "NumPy" if mine["notes"] else ""
     first = [cell(people.get(who, {}).get("first")) for who in ("ckernels", "numba")]
-    milliseconds = f"{1e3 * mine['numpy']:.3g}" if mine.get("numpy") else ""
-    ratios = [cell(ratio(people.get(who))) for who in ("ckernels", *PEERS)]
+    milliseconds = f"{1e3 * numpys(people):.3g}"
+    ratios = [cell(ratio(people, who)) for who in ("ckernels", *PEERS)]
     return f"| {' | '.join([name, milliseconds, *ratios, *first, told])} |"
 
 
 def summary(table):
     """A preset in sentences: how many are right, compiled and ahead, and the geometric means."""
-    mine = {n: r for n, p in table.items() if (r := ratio(p["ckernels"]))}
+    mine = {n: r for n, p in table.items() if (r := ratio(p, "ckernels"))}
     compiled = sum(not table[n]["ckernels"]["notes"] for n in mine)
     parts = [
         f"{len(table)} programs, {len(mine)} right, {compiled} of them compiled: "
@@ -62,14 +68,14 @@ def summary(table):
         f"in {sum(r < LATE for r in mine.values())}."
     ]
     for who in PEERS:
-        theirs = {n: r for n in mine if (r := ratio(table[n].get(who)))}
+        theirs = {n: r for n in mine if (r := ratio(table[n], who))}
         if theirs:
             ahead = sum(mine[n] >= r for n, r in theirs.items())
             parts.append(
                 f"{who} has {len(theirs)} of them: {mean(theirs.values()):.2f}x NumPy, "
                 f"{mean(mine[n] for n in theirs):.2f}x ours, which is ahead in {ahead}."
             )
-    best = {n: max((ratio(table[n].get(w)) or 0 for w in PEERS), default=0) for n in mine}
+    best = {n: max(ratio(table[n], w) or 0 for w in PEERS) for n in mine}
     parts.append(
         f"Ahead of the best of all in {sum(mine[n] >= max(1, b) for n, b in best.items())}."
     )
@@ -88,8 +94,8 @@ def summary(table):
 def behind(table, reasons):
     """The programs that are slower than NumPy or than the best peer by more than a tenth."""
     for name, people in table.items():
-        mine = ratio(people["ckernels"])
-        best = max([1.0, *(r for w in PEERS if (r := ratio(people.get(w))))])
+        mine = ratio(people, "ckernels")
+        best = max([1.0, *(r for w in PEERS if (r := ratio(people, w)))])
         if mine and mine < LATE * best:
             yield f"| {name} | {mine / best:.2f} | {reasons.get(name, '')} |"
 
