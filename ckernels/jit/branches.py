@@ -589,11 +589,13 @@ class Traced:
     def computed(self, leaves):
         try:
             return self.compiled(*[leaves[i] for i in self.used])
-        except Exception as problem:
-            if not getattr(self.compiled, "written", False):
-                raise
-            self.compiled.written = False
-            raise HalfWritten(problem) from problem
+        except BaseException as problem:
+            written = getattr(self.compiled, "written", False)
+            if written:
+                self.compiled.written = False
+            if written and isinstance(problem, Exception):
+                raise HalfWritten(problem) from problem
+            raise
 
     def writable(self, leaves):
         """Whether what is written back reaches one argument each, and may be written."""

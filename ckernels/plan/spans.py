@@ -24,10 +24,7 @@ class Spans:
         """The span of a node, or None where it is not known."""
         if node.uid not in self.known:
             found = self.found(node) if node.dtype in dtypes.INTEGERS else None
-            if found is not None:
-                ends = np.iinfo(node.dtype)
-                found = found if ends.min <= found[0] and found[1] <= ends.max else None
-            self.known[node.uid] = found
+            self.known[node.uid] = unwrapped(found, node.dtype)
         return self.known[node.uid]
 
     def found(self, node):
@@ -70,7 +67,8 @@ class Spans:
         more = next((x for x in new.inputs if x is not old), None)
         if more is None or more.value is None or more.value.ndim or more.value < 0:
             return None
-        return first[0], first[1] + int(more.value) * max(steps[1] - 1, 0)
+        last = first[1] + int(more.value) * max(steps[1] - 1, 0)
+        return unwrapped((first[0], last), old.dtype)
 
     def side(self, node, body):
         """The Spans of one side of a branch."""
@@ -91,6 +89,12 @@ class Spans:
         return span is not None and type(size) is int and (
             -size <= span[0] and span[1] <= size - width and (width == 1 or span[0] >= 0)
         )  # fmt: skip
+
+
+def unwrapped(span, dtype):
+    """The span, or None where a dtype does not hold all of it: numbers wrap."""
+    ends = np.iinfo(dtype) if span else None
+    return span if ends and ends.min <= span[0] and span[1] <= ends.max else None
 
 
 def product(a, b):

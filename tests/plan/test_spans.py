@@ -87,11 +87,15 @@ def test_turns_of_loops():
 
 
 def test_states_that_count():
-    def grown(init, by, steps):
-        states, _ = K.scan(lambda t, s: s + by, [K.arange(steps)], K.constant(init, dtype="int64"))
+    def grown(init, by, steps, dtype="int64"):
+        more = K.constant(by, dtype=dtype)
+        first = K.constant(init, dtype=dtype)
+        states, _ = K.scan(lambda t, s: s + more, [K.arange(steps)], first)
         scan = next(n for n in toposort([states.node]) if n.op.name == "scan")
         return [s for s in map(Spans().inside(scan).of, scan.attrs["body"].inputs) if s]
 
     assert (3, 3 + 2 * 4) in grown(3, 2, 5)
     assert (3, 3) in grown(3, 0, 5)
     assert (3, 3) not in grown(3, -1, 5)
+    assert (100, 127) in grown(100, 1, 28, "int8")
+    assert not [s for s in grown(100, 1, 29, "int8") if s[0] == 100]  # wraps

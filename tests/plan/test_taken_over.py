@@ -360,6 +360,35 @@ def test_a_signal_ends_a_long_loop_once():
         signal.signal(signal.SIGALRM, before)
 
 
+def test_a_key_that_ends_one_call_says_nothing_of_the_next():
+    def count(a, m, v, n):
+        a[2] = a[2] + 1.0
+        x = np.linalg.solve(m, v)
+        for _ in range(n):
+            a[0] = a[0] + 1.0
+            a[1] = 0.5 * a[1] + a[0]
+        return [a[1] + i * x[0] for i in range(70)]  # calls of so many results are Python's
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    g, v = ck.jit(count), np.ones(2)
+    g(np.zeros(4), np.eye(2), v, 3)
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt):
+            g(np.zeros(4), np.eye(2), v, 10**12)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    got, want = np.zeros(4), np.zeros(4)
+    for f, a in ((g, got), (count, want)):
+        with pytest.raises(np.linalg.LinAlgError):
+            f(a, np.zeros((2, 2)), v, 3)
+    np.testing.assert_array_equal(got, want)
+
+
 def test_threads_change_arrays_of_their_own():
     g = ck.jit(steps)
     want = [numbers((300, 20), "float64", 1), numbers((300, 20), "float64", 2)]
