@@ -5,7 +5,6 @@ filled in, every input a placeholder. Wrong arguments raise errors here, with th
 engine (`ckernels.runtime.function`) gets only graphs that make sense.
 """
 
-import warnings
 from collections.abc import Mapping
 
 import numpy as np
@@ -18,9 +17,11 @@ from ..base.errors import (
     DTypeError,
     ShapeError,
     UsageError,
+    did_you_mean,
     file_shown,
     with_line,
 )
+from ..base.warned import warn_user
 from ..graph.node import Node, constant
 from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort
@@ -36,6 +37,11 @@ from .tensor import (
     register_function,
 )
 from .updates import Update
+
+OPTIONS = (  # what `function` takes by name
+    "inputs", "outputs", "updates", "givens", "name", "mode", "on_unused_input",
+    "allow_input_downcast", "no_default_updates", "check", "profile",
+)  # fmt: skip
 
 
 class In:
@@ -185,9 +191,9 @@ def function(
     array(3., dtype=float32)
     """
     for key in kwargs:
+        hint = did_you_mean(key, OPTIONS) or ";"
         raise ArgumentError(
-            f"K.function has no option {key!r}; it knows updates, givens, name, mode, "
-            "on_unused_input, allow_input_downcast, no_default_updates, check, profile"
+            f"K.function has no option {key!r}{hint} it knows {', '.join(OPTIONS[2:])}"
         )
     several = isinstance(inputs, (list, tuple))
     parted = first_parted(inputs, outputs, updates, givens) if several else None
@@ -473,7 +479,7 @@ class _Graph:
             )
             if on_unused == "raise":
                 raise ArgumentError(text)
-            warnings.warn(text, CKernelsWarning, stacklevel=4)
+            warn_user(text, CKernelsWarning)
 
 
 def with_defaults(placeholders, inputs, outputs, updates):

@@ -6,12 +6,11 @@ eighth, or to a multiple of 8) and zeros fill the rest. This is done where the e
 by kernels that know where the rows end.
 """
 
-import warnings
-
 import numpy as np
 
 from ..base.config import config
 from ..base.errors import ArgumentError, CKernelsWarning, ShapeError, UsageError, with_line
+from ..base.warned import warn_user
 from ..graph.op import having
 from ..graph.shapes import show
 from ..graph.walk import toposort
@@ -199,7 +198,7 @@ class SparseFunction:
             text = f"no output or update needs the input {x!r}; on_unused_input='ignore' accepts it"
             if action == "raise":
                 raise ArgumentError(text)
-            warnings.warn(text, CKernelsWarning, stacklevel=4)
+            warn_user(text, CKernelsWarning)
 
     def copy(self, *args, **kwargs):
         """A function of the same graph on other variables; see the copy of any function."""

@@ -218,9 +218,14 @@ def check_kind(name, dtype, takes):
 
 
 def elementwise_op(
-    name, c, oracle, grad=None, out=None, takes="biuf", wide=False, conditions=0, **declared
-):
-    """Declare an elementwise Op (see `elementwise`); conditions: leading operands that are bool."""
+    name, c, oracle, grad=None, out=None, takes="biuf", wide=False, conditions=0, misfit=None,
+    **declared
+):  # fmt: skip
+    """Declare an elementwise Op (see `elementwise`).
+
+    conditions: leading operands that are bool; misfit: what shapes that do not fit mean, or "", of
+    the operands.
+    """
 
     def result_dtype(dtype):
         return out(dtype) if callable(out) else out or dtype
@@ -241,7 +246,12 @@ def elementwise_op(
         shape = inputs[-1].shape
         for n in inputs:
             if n.shape is not shape:
-                shape = broadcast(name, *[n.shape for n in inputs])
+                try:
+                    shape = broadcast(name, *[n.shape for n in inputs])
+                except ShapeError as problem:
+                    if misfit is None or not misfit(*inputs):
+                        raise
+                    raise ShapeError(misfit(*inputs)) from problem
                 break
         return made[dtype], shape
 

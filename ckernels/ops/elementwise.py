@@ -12,7 +12,7 @@ from ..base.errors import DTypeError, ShapeError
 from ..graph.folding import of_sizes
 from ..graph.node import Node, make
 from ..graph.op import Op
-from ..graph.shapes import axis_of
+from ..graph.shapes import axis_of, show
 from ..graph.sizes import Size
 from .base import (
     broadcast_like,
@@ -304,9 +304,22 @@ round = _rounding("round", np.rint, "Nearest integer, halves to even; the gradie
 
 # --- choice -----------------------------------------------------------------------------------
 
+
+def _labels_misfit(chosen, predictions, other):
+    """That there are not as many labels as rows, where classes equal to labels choose."""
+    one_hot = chosen.op.name == "eq" and chosen.ndim == predictions.ndim > 1
+    if not one_hot or not any(i.op.name in ("iota", "arange") for i in chosen.inputs):
+        return ""
+    return (
+        f"labels of shape {show(chosen.shape[:-1])} do not fit predictions of shape "
+        f"{show(predictions.shape)}: each row of predictions has one label"
+    )
+
+
 _where = elementwise_op("where", "(({0}) ? ({1}) : ({2}))", np.where,
                         lambda c, a, b, y, g: (None, where(c, g, 0), where(c, 0, g)),
-                        takes="biufc", conditions=1, ulp=0, doc="a where cond else b.")
+                        takes="biufc", conditions=1, misfit=_labels_misfit, ulp=0,
+                        doc="a where cond else b.")
 # fmt: on
 
 

@@ -18,6 +18,15 @@ PUBLIC = (  # what users have; the rest is the engine's
     "address", "assumptions", "copy", "explain", "inputs", "name", "optimised", "outputs",
     "over", "profile_table", "source", "stats", "steps", "timeline", "updates",
 )  # fmt: skip
+# what K has for functions, and other libraries' functions have as methods
+ELSEWHERE = {
+    "export": "K.export(f, folder) writes it as C",
+    "save": "K.export(f, folder) writes it as C; pickle.dump(f, file) keeps it for Python",
+    "draw": "K.draw(f, path) is its picture",
+    "profile": "K.function(..., profile=True), then f.profile_table()",
+    "grad": "K.gradients(y, [x]) has the gradient before K.function compiles it",
+    "lower": "f.source() is its C",
+}
 
 
 class FunctionBase:
@@ -72,7 +81,10 @@ class FunctionBase:
     def __getattr__(self, name):
         if name[0] == "_":  # asked by libraries
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        raise MissingName(f"a compiled function has no attribute {name!r}", name, PUBLIC)
+        sentence = f"a compiled function has no attribute {name!r}"
+        if name in ELSEWHERE:
+            raise MissingName(f"{sentence}; {ELSEWHERE[name]}")
+        raise MissingName(sentence, name, PUBLIC)
 
     def __repr__(self):
         names = ", ".join(self.spec.label(i) for i in range(len(self.inputs)))

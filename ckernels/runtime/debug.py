@@ -283,6 +283,7 @@ class Origin:
             return with_line(
                 NonFiniteError(
                     f"{title(node)} has {bad(values[node.uid])} and reaches {title(written)}"
+                    + of_labels(root, node, values)
                 ),
                 node,
             )
@@ -329,6 +330,26 @@ class Origin:
             if not worse:
                 return node, [(i, values[i.uid]) for i in node.inputs if i.outs is None]
             node = worse[0]
+
+
+def of_labels(root, leaf, values):
+    """Which labels are no classes, where the NaN `leaf` is the loss of such; else ""."""
+    for node in toposort([root]):
+        if node.op.name != "where" or node.inputs[2] is not leaf:
+            continue
+        inside = node.inputs[0]
+        if [i.op.name for i in inside.inputs] != ["ge", "lt"]:
+            continue
+        label, count = (values[i.uid] for i in inside.inputs[1].inputs)
+        wrong = np.argwhere(~np.asarray(values[inside.uid]))
+        if len(wrong):
+            at = tuple(wrong[0].tolist())
+            many = f"{len(wrong)} labels are" if len(wrong) > 1 else "one label is"
+            return (
+                f": {many} no class from 0 to {int(count) - 1}, the first "
+                f"{int(np.asarray(label)[at])} at {at}"
+            )
+    return ""
 
 
 def span(array):

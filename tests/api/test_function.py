@@ -393,3 +393,15 @@ def test_weird_arguments_are_refused():
     ):
         with pytest.raises(error, match="x"):
             f([a])
+
+
+def test_options_that_are_misspelt_and_methods_that_are_elsewhere():
+    x = K.placeholder((3,))
+    with pytest.raises(
+        K.errors.ArgumentError, match=r"'updtes'; did you mean `updates`\? it knows"
+    ):
+        K.function([x], [x], updtes=[])
+    with pytest.raises(TypeError, match=r"no option 'statics'; did you mean `static`\? it knows"):
+        K.jit(statics="n")
+    with pytest.raises(AttributeError, match=r"no attribute 'export'; K\.export\(f, folder\)"):
+        K.function([x], x).export  # noqa: B018

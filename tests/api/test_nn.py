@@ -78,6 +78,24 @@ def test_sparse_categorical_crossentropy():
             K.sparse_categorical_crossentropy(K.placeholder(rows), K.placeholder(labels))
 
 
+@pytest.mark.parametrize("classes", [3, None])
+def test_labels_of_a_call_are_named(classes):
+    p, t = K.placeholder((None, classes)), K.placeholder((None,), dtype="int32")
+    loss = K.mean(K.sparse_categorical_crossentropy(p, t))
+    rows = np.full((3, 3), 1 / 3, "float32")
+    with pytest.raises(
+        ValueError, match=r"labels of shape \(4,\) .* predictions of shape \(3, 3\)"
+    ):
+        K.function([p, t], loss, mode="compiled")([rows, np.array([0, 1, 2, 1], "int32")])
+    checked = K.function([p, t], loss, check="nan")
+    close(checked([rows, np.array([0, 1, 2], "int32")]), np.float32(np.log(3)))
+    for wrong, said in (([0, 7, 1], "one label is"), ([0, 3, -1], "2 labels are")):
+        with pytest.raises(
+            ArithmeticError, match=rf"{said} no class from 0 to 2, the first {wrong[1]} at \(1,\)"
+        ):
+            checked([rows, np.array(wrong, "int32")])
+
+
 def test_binary_crossentropy():
     x, t = value((3, 2), "float64"), np.array([[0, 1], [1, 0], [0.5, 1]])
     p = 1 / (1 + np.exp(-x))

@@ -6,10 +6,10 @@ a stand-in (graph/walks.py); leaves have nodes of their own and are replaced in 
 
 from ...api.function import with_defaults
 from ...base.errors import ArgumentError
+from ...base.warned import warn_user
 from ...graph.walk import leaves, rebuild, toposort
 from ...ops.scan_ends import scan_updates
 from ..base.exceptions import MissingInputError, UnusedInputError
-from ..base.warned import warn_user
 from ..graph.apply import Constant, ancestors, clone
 from ..graph.apply import inputs as leaf_variables
 from ..graph.fg import FunctionGraph, lower_again

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...base import dtypes
 from ...base.errors import with_line
+from ...base.warned import warn_user
 from ...graph.node import item
 from ...graph.walk import toposort
 from ...ops.reference import apply_oracle, evaluate
@@ -17,7 +18,6 @@ from ...runtime.debug import Guarded, span, title
 from ...runtime.state import snapshot
 from ..base.config import config
 from ..base.exceptions import NanGuardError
-from ..base.warned import warn_user
 from ..graph.walks import handle_of
 
 BIG = 1e10  # Theano's

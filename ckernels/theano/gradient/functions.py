@@ -11,13 +11,13 @@ from ... import ops
 from ...autodiff import reverse as engine
 from ...base import dtypes
 from ...base.errors import ArgumentError, DTypeError, NotSupported, UsageError, with_line
+from ...base.warned import warn_user
 from ...graph.node import make, new_uid
 from ...graph.op import Op as Row
 from ...graph.walk import rebuild, toposort
 from ..base.config import config
 from ..base.exceptions import DisconnectedInputError, NullTypeGradError, RefusedError
 from ..base.names import absent_of as _absent_of
-from ..base.warned import warn_user
 from ..classes.meanings import DISCRETE
 from ..classes.op import KernelOp, PureOp, apply_op
 from ..classes.special import null

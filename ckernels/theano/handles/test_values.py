@@ -3,9 +3,9 @@
 import numpy as np
 
 from ...base.errors import ArgumentError
+from ...base.warned import warn_user
 from ..base.config import config
 from ..base.hooks import register_hook
-from ..base.warned import warn_user
 from ..classes.op import NodeOp, run
 from ..graph.apply import Constant, apply_order
 from .variables import as_tensor_variable

@@ -9,13 +9,13 @@ import numpy as np
 from ...api.tensor import Tensor, placeholder_node
 from ...base.dtypes import SIGNED
 from ...base.errors import ArgumentError, CKernelsError, UsageError
+from ...base.warned import warn_user
 from ...graph.node import Literal, Node
 from ...graph.node import constant as constant_node
 from ..base import utils
 from ..base.config import config
 from ..base.exceptions import AsTensorError
 from ..base.hooks import hook, register_hook
-from ..base.warned import warn_user
 from ..graph import apply as gof
 from ..graph.pickling import deep_copied, reduced
 from ..graph.walks import LAZY, derived, lazy

@@ -12,7 +12,8 @@ from ...api.conv import from_last, to_last
 from ...api.operands import integer, node_of
 from ...api.tensor import Tensor
 from ...base import given
-from ...base.errors import ArgumentError, ShapeError
+from ...base.errors import ArgumentError, ShapeError, did_you_mean
+from ...base.warned import warn_user
 from ...graph.node import Node
 from ...graph.shapes import show
 from . import unshared as _unshared
@@ -37,6 +38,11 @@ from .upsampling import (
     bilinear_upsampling,
     frac_bilinear_upsampling,
 )
+
+CONV2D = (  # what `conv2d` knows by name
+    "input_shape", "filter_shape", "border_mode", "subsample", "filter_flip", "image_shape",
+    "filter_dilation", "num_groups", "unshared",
+)  # fmt: skip
 
 
 def _node(x, what, ndim):
@@ -86,6 +92,12 @@ def _conv(
     return from_last(y, "channels_first")
 
 
+def warn_ignored(names):
+    """Warn of arguments that Theano's conv2d takes and ignores, or that are misspelt."""
+    hint = did_you_mean(min(names), CONV2D)
+    warn_user(f"conv2d ignores {', '.join(sorted(names))}: no such argument changes a result{hint}")
+
+
 def conv2d(
     input,
     filters,
@@ -112,6 +124,8 @@ def conv2d(
     array([[13., 23.],
            [43., 53.]], dtype=float32)
     """
+    if kwargs:
+        warn_ignored(kwargs)
     input_shape = image_shape if input_shape is None else input_shape
     if unshared:
         check_hint("filter_shape", node_of(filters, "filters"), filter_shape)

@@ -10,10 +10,10 @@ from ...api.conv import from_last
 from ...api.operands import integer, node_of
 from ...api.tensor import Tensor
 from ...base.errors import ArgumentError, CKernelsWarning, NotSupported, ShapeError
+from ...base.warned import warn_user
 from ...graph.node import Node, make
 from ...graph.shapes import show
 from ...ops.shape import sized, times
-from ..base.warned import warn_user
 from . import nnet
 
 MODES = ("max", "sum", "average_inc_pad", "average_exc_pad")

@@ -4,7 +4,7 @@ import inspect
 import sys
 
 from ...base.errors import ArgumentError, CKernelsError, NotSupported, UsageError
-from ..base.warned import warn_user
+from ...base.warned import warn_user
 from ..classes.op import Op
 from ..graph.apply import Constant, Variable
 

@@ -5,9 +5,9 @@ import numpy as np
 from ... import ops
 from ...base import dtypes
 from ...base.errors import ArgumentError, CKernelsError, IndexOutOfBounds, ShapeError, UsageError
+from ...base.warned import warn_user
 from ...graph.node import constant as constant_node
 from ..base.exceptions import NotScalarConstantError
-from ..base.warned import warn_user
 from ..classes.meanings import DISCRETE, upcast
 from ..classes.op import KernelOp
 from ..handles.constants import get_scalar_constant_value

@@ -13,7 +13,6 @@ from ....base.errors import ArgumentError, UsageError
 from ...base.config import config
 from ...base.names import absent_of as _absent_of
 from ...base.signatures import like as _like
-from ...base.warned import warn_user
 from ...classes.meanings import upcast
 from ...classes.op import KernelOp
 from ...graph.apply import Constant
@@ -224,7 +223,7 @@ def conv2d(
             "input_shape alone"
         )
     if ignored:
-        warn_user(f"conv2d ignores {', '.join(sorted(ignored))}: no such argument changes a result")
+        own.warn_ignored(ignored)
     input_shape = image_shape if input_shape is None else input_shape
     return _conv(
         2, input, filters, input_shape, filter_shape, border_mode, subsample, filter_flip,

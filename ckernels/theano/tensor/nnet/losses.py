@@ -4,9 +4,9 @@ import numpy as np
 
 from .... import ops
 from ....base.errors import ArgumentError, IndexOutOfBounds, UsageError
+from ....base.warned import warn_user
 from ....graph.node import make
 from ....graph.op import Op as Row
-from ...base.warned import warn_user
 from ...classes.meanings import floats, upcast
 from ...classes.op import KernelOp
 from ...graph.apply import Constant

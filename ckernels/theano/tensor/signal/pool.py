@@ -4,10 +4,10 @@ import numpy as np
 
 from ....api.tensor import Tensor
 from ....base.errors import ArgumentError, NotSupported, UsageError
+from ....base.warned import warn_user
 from ...base.exceptions import NotScalarConstantError
 from ...base.names import absent_of as _absent_of
 from ...base.signatures import like as _like
-from ...base.warned import warn_user
 from ...classes.op import KernelOp
 from ...handles.constants import get_scalar_constant_value
 from ...handles.variables import Handle, as_tensor_variable

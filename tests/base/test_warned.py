@@ -4,17 +4,24 @@ import warnings
 
 import pytest
 
+import ckernels as K
 import ckernels.compat.theano as theano
 import ckernels.compat.theano.tensor as T
-from ckernels.compat import signal
-from ckernels.theano.base.warned import warn_user
+from ckernels.base.warned import warn_user
+from ckernels.compat import nnet, signal
 
 x = T.matrix("x")
+row, unused = K.placeholder((3,)), K.placeholder((2,))
+rows = K.placeholder((None, 3), sparse=True)
+images = K.placeholder((2, 1, 4, 4))
 WARNS = {
     "gradient": lambda: theano.grad(x.sum(), T.vector("v"), disconnected_inputs="warn"),
     "pool of the facade": lambda: T.signal.pool.pool_2d(x, (2, 2)),
     "pool": lambda: signal.pool_2d(x, (2, 2)),
     "unused": lambda: theano.function([x], [], on_unused_input="warn"),
+    "unused of K": lambda: K.function([row, unused], row, on_unused_input="warn"),
+    "unused of sparse": lambda: K.function([rows, row], K.to_dense(rows), on_unused_input="warn"),
+    "ignored": lambda: nnet.conv2d(images, images, border="full"),
     "constant": lambda: theano.gradient.consider_constant(x),
     "itself": lambda: warn_user("text"),
 }

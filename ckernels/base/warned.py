@@ -1,4 +1,4 @@
-"""Warnings of the front end: each names the line of the program that asked for what it warns of.
+"""Warnings that name the line of the program that asked for what they warn of.
 
 How many functions lie between, doors among them, is nothing that who warns would have to count.
 """
@@ -6,7 +6,7 @@ How many functions lie between, doors among them, is nothing that who warns woul
 import sys
 import warnings
 
-from ...base.errors import line_at
+from .errors import line_at
 
 
 def warn_user(text, category=UserWarning):
