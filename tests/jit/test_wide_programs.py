@@ -18,9 +18,9 @@ def test_wide_programs(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", ["reference", "compiled"])
+@pytest.mark.parametrize("mode", ["reference", *["compiled"] * 20])
 def test_many_wide_programs(tmp_path, many, mode):
     first = np.random.SeedSequence().entropy % 10**9
     with config.change(mode=mode):
-        for seed in range(first, first + many // (3 if mode == "reference" else 60)):
+        for seed in range(first, first + many // (3 if mode == "reference" else 20)):
             run(seed, tmp_path, Writer, arguments)

@@ -6,6 +6,7 @@ import pytest
 from keras import layers, ops
 from test_export import needs_compiler, outcome
 
+from ckernels.errors import ShapeError
 from ckernels.keras3 import fourier, jit, value_and_grad
 
 RNG = np.random.default_rng(0)
@@ -46,6 +47,20 @@ def test_planes_there_and_back(shape):
         wanted = parts(getattr(np.fft, name)(z))
         for f in (getattr(ops, name), jit(getattr(ops, name))):
             close(f((x, y)), wanted, "float32")
+
+
+@pytest.mark.parametrize(
+    "x, length",
+    [(7.0, None), (np.ones((2, 0)), None), (np.ones(3), {"a": 1}),
+     (np.ones(3), ()), (np.ones(3), 0), (np.ones(3), 1.5), (np.float32(1), 4)],
+)  # fmt: skip
+def test_what_has_no_spectrum_is_named(x, length):
+    x = np.asarray(x, "float32")
+    for name, of in (("rfft", x), ("irfft", (x[..., :1], x[..., :1]) if x.ndim else (x, x))):
+        function = getattr(ops, name)
+        for f in (function, jit(lambda a, function=function: function(a, length))):
+            with pytest.raises(ShapeError, match=f"^{name} transforms .* x has shape"):
+                f(of, length) if f is function else f(of)
 
 
 @pytest.mark.parametrize("shape", [(64, 1024), (8, 16), (3, 5, 4096), (0, 16), (70, 1000)])

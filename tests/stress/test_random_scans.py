@@ -235,5 +235,6 @@ def test_some_rows_of_many_random_loops(many, monkeypatch):
 
 
 @pytest.mark.slow
-def test_many_random_loops(many):
+@pytest.mark.parametrize("part", range(10))
+def test_many_random_loops(many, part):
     with_new_seeds(check, many // 10)

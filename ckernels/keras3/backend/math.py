@@ -3,6 +3,7 @@
 import numpy as np
 
 from ... import ops
+from ...base.errors import ShapeError
 from ...ops.spectra import LENGTHS, complex_of
 from .. import fourier
 from ..casts import result_type, standardize_dtype
@@ -232,11 +233,24 @@ fft2 = _transform("fft2", (-2, -1))
 ifft2 = _transform("ifft2", (-2, -1), inverse=True)
 
 
+def _check_length(name, x, fft_length, length):
+    """length: of the signal where fft_length is None."""
+    given = isinstance(fft_length, (int, np.integer)) and fft_length > 0
+    none = length is not None and length < 1
+    if x.ndim == 0 or (none if fft_length is None else not given):
+        raise ShapeError(
+            f"{name} transforms the last axis, as fft_length elements where that is given: x has "
+            f"shape {tuple(x.shape)} and fft_length is {fft_length!r}. Give an array of one axis "
+            "or more that has elements, and a positive whole number or None as fft_length."
+        )
+
+
 def rfft(x, fft_length=None):
     x = convert_to_tensor(x)
     dtype = standardize_dtype(x.dtype)
     dtype = dtype if dtype == "float64" else floating(dtype)
     x = cast(x, "float64" if dtype == "float64" else "float32")
+    _check_length("rfft", x, fft_length, x.shape[-1] if x.ndim else 0)
     if not isinstance(x, Symbolic):
         return _parts(_scipy().rfft(x, fft_length), dtype)
     x = _of_length(x, fft_length)
@@ -258,6 +272,7 @@ def _of_length(x, length):
 def irfft(x, fft_length=None):
     real, imag = _complex(x)
     dtype, wide = real.dtype, _computed(real, imag)
+    _check_length("irfft", real, fft_length, 2 * (real.shape[-1] - 1) if real.ndim else 0)
     if not has_traced(real, imag):
         return _scipy().irfft(real + 1j * imag, fft_length).astype(dtype, copy=False)
     real, imag = cast(real, wide), cast(imag, wide)
