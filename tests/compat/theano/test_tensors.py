@@ -214,6 +214,32 @@ def test_slopes_are_those_of_differences(name):
     slopes(build, *(np.where(a == 0, 0.75, a) for a in arrays))
 
 
+def written_out(x, alpha):
+    """relu as Theano's own source writes it."""
+    return 0.5 * (1 + alpha) * x + 0.5 * (1 - alpha) * abs(x)
+
+
+@pytest.mark.parametrize("alpha", [0, 0.25, "tensor"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_slope_of_relu_at_0_is_between_both(alpha, dtype):
+    x, slopes = T.matrix("x", dtype), T.vector("alpha", dtype)
+    alpha = slopes if alpha == "tensor" else alpha
+    values = np.array([[-2, 0, 3], [0, 1, -1]], dtype), np.array([0.25, 0.5, -1], dtype)
+    inputs, values = ([x, slopes], values) if alpha is slopes else ([x], values[:1])
+    found = []
+    for relu in (nnet.relu, written_out):
+        y = relu(x, alpha)
+        slope = theano.grad((y * y + y).sum(), inputs)
+        bend = theano.grad((slope[0] * x).sum(), x)
+        found.append(theano.function(inputs, [y, *slope, bend, theano.Rop(y, x, x + 1)])(*values))
+    for ours, expected in zip(*found):
+        assert ours.dtype == dtype
+        np.testing.assert_array_equal(ours, expected)
+    zero = values[0] == 0
+    middle = (1 + np.broadcast_to(values[-1] if alpha is slopes else alpha, zero.shape)) / 2
+    np.testing.assert_array_equal(found[0][1][zero], middle[zero])
+
+
 @pytest.mark.parametrize("norm, factor", [(None, 1), ("ortho", 1 / np.sqrt(12)), ("no_norm", 1)])
 def test_transforms_of_real_numbers(norm, factor):
     """As theano.tensor.fft documents them: real and imaginary parts last, the batch first."""

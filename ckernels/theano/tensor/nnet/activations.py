@@ -2,8 +2,13 @@
 
 import numpy as np
 
+from .... import ops
 from ....base import dtypes
+from ....graph.node import make
+from ....graph.op import Op as Row
+from ....ops.base import unbroadcast
 from ...base.names import absent_of as _absent_of
+from ...classes.op import apply_op
 from ...handles.variables import as_tensor_variable, constant
 from ..creation import arange
 from ..elementwise import (  # noqa: F401
@@ -24,15 +29,49 @@ from .losses import softmax
 def relu(x, alpha=0):
     """max(x, alpha * x); alpha: the slope below 0, a number or a tensor that broadcasts.
 
-    An array with a number for alpha gives an array, as in Theano.
+    The slope at 0 is (1 + alpha) / 2. An array with a number for alpha gives an array, as in
+    Theano.
     """
     if isinstance(x, np.ndarray) and isinstance(alpha, (int, float)):
         return np.maximum(x, 0) if not alpha else np.where(x > 0, x, alpha * x).astype(x.dtype)
     x = as_tensor_variable(x)
     if isinstance(alpha, (int, float)) and alpha == 0:
-        return maximum(x, constant(np.asarray(0, x.dtype)))
+        y = maximum(x, constant(np.asarray(0, x.dtype)))
+        return apply_op(_relu, y, x) if dtypes.is_float(x.dtype) else y
     alpha = as_tensor_variable(alpha)
-    return switch(x > 0, x, alpha * x)
+    y = switch(x > 0, x, alpha * x)
+    return apply_op(_relu, y, x, alpha) if dtypes.is_float(x.dtype) else y
+
+
+def _relu(*operands):
+    return make("theano_relu", operands)
+
+
+def _slopes(node, g):
+    """Of (1 + alpha) / 2 * x + (1 - alpha) / 2 * |x|, as Theano writes it: |x| has slope 0 at 0."""
+    _, x, *rest = node.inputs
+    if not rest:
+        below = ops.where(ops.eq(x, 0), ops.mul(g, 0.5), 0)
+        return None, ops.where(ops.gt(x, 0), g, below)
+    alpha = ops.cast(rest[0], node.dtype)
+    below = ops.where(ops.eq(x, 0), ops.mul(ops.add(alpha, 1), 0.5), alpha)
+    by_x = ops.where(ops.gt(x, 0), g, ops.mul(g, below))
+    by_alpha = None
+    if dtypes.is_float(rest[0].dtype):
+        by_alpha = ops.where(ops.gt(x, 0), 0, ops.mul(g, ops.cast(x, node.dtype)))
+        by_alpha = ops.cast(unbroadcast(by_alpha, rest[0]), rest[0].dtype)
+    return None, ops.cast(unbroadcast(by_x, x), x.dtype), by_alpha
+
+
+Row(
+    "theano_relu",
+    "composite",
+    lambda attrs, y, *others: (y.dtype, y.shape),
+    lambda attrs, y, *others: y,
+    _slopes,
+    lower=lambda node: node.inputs[0],
+    doc="The first operand: relu of the second, with the third as slope below 0.",
+)
 
 
 def elu(x, alpha=1):
