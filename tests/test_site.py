@@ -125,6 +125,7 @@ TASKS = {  # what somebody wants in the first hour: the page that answers, a wor
     "use many machines": ("docs/guide/many-machines.md", "Dask"),
     "ship it without a compiler": ("docs/compiledir.md", "bundle"),
     "empty the cache": ("docs/compiledir.md", "ckernels-cache clear"),
+    "keep kernels between jobs of CI": ("docs/guide/faq.md", "ckernels-cache restore"),
     "annotate my functions": ("docs/guide/types.md", "TensorLike"),
     "find NaN in a function under jit": ("docs/guide/faq.md", 'ck.jit(f, check="nan")'),
     "see what a function under jit became": ("docs/guide/numpy-programs.md", "f.explain()"),
