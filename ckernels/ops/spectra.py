@@ -37,12 +37,21 @@ def library():
     return fft
 
 
-def transform(name, x, *args, **options):
-    """A transform of the library by name, on all threads where it is long."""
+def transform(name, x, axes, size=None, **options):
+    """A transform of the library by name, on all threads where it is long; `size`: of the last of
+    the axes. Over one axis by the function of one, which costs a third at few elements."""
     module = library()
     if module is not np.fft and x.size >= LONG and native.runtime is not None:
         options["workers"] = native.runtime.get_num_threads()
-    return getattr(module, name)(x, *args, **options)
+    if len(axes) == 1:
+        run, place = getattr(module, name), (size, axes[0])
+    else:
+        sizes = None if size is None else [*(x.shape[a] for a in axes[:-1]), size]
+        run, place = getattr(module, name + "n"), (sizes, axes)
+    if module is not np.fft:  # which warns of nothing
+        return run(x, *place, **options)
+    with np.errstate(all="ignore"):
+        return run(x, *place, **options)
 
 
 def complex_of(dtype):
@@ -69,8 +78,8 @@ def _infer_fft(attrs, z):
 
 
 def _run_fft(attrs, z):
-    name, norm = ("ifftn", "forward") if attrs["inverse"] else ("fftn", "backward")
-    return transform(name, z, axes=attrs["axes"], norm=norm).astype(z.dtype, copy=False)
+    name, norm = ("ifft", "forward") if attrs["inverse"] else ("fft", "backward")
+    return transform(name, z, attrs["axes"], norm=norm).astype(z.dtype, copy=False)
 
 
 def _with_last(shape, axis, size):
@@ -87,8 +96,8 @@ def _infer_half(attrs, x):
 
 
 def _run_half(attrs, x):
-    found = transform("rfftn", x, axes=attrs["axes"])
-    return found.astype(complex_of(x.dtype.name), copy=False)
+    found = transform("rfft", x, attrs["axes"])
+    return found.astype(np.complex64 if x.dtype.char == "f" else np.complex128, copy=False)
 
 
 def _infer_whole(attrs, z, like=None):
@@ -111,11 +120,10 @@ def _run_whole(attrs, z, like=None):
     n = 2 * (z.shape[axes[-1]] - 1) if n is None else n
     if n < 1:
         raise ShapeError(f"irfft to {n} elements")
-    sizes = [*(z.shape[a] for a in axes[:-1]), n]
     if z.shape[axes[-1]] != n // 2 + 1:
         raise ShapeError(f"irfft to {n} needs {n // 2 + 1} frequencies, got {z.shape[axes[-1]]}")
-    found = transform("irfftn", z, s=sizes, axes=axes, norm="forward")
-    return found.astype(real_of(z.dtype.name), copy=False)
+    found = transform("irfft", z, axes, n, norm="forward")
+    return found.astype(np.float32 if z.dtype.char == "F" else np.float64, copy=False)
 
 
 def fft(z, axes, inverse=False):

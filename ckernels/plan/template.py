@@ -271,8 +271,9 @@ class OracleCall:
     def __call__(self, inputs, outputs):
         apply = OracleCall.apply or _first()
         result = apply(self.node, inputs)
-        results = (result,) if self.node.outs is None else result
-        for k, (out, value) in enumerate(zip(outputs, results)):
+        if self.node.outs is None:
+            result = (result,)
+        for k, (out, value) in enumerate(zip(outputs, result)):
             if self.node.op.kind == "opaque" and np.shape(value) != out.shape:
                 raise self._misfit(k, np.shape(value), out.shape)
             out[...] = value

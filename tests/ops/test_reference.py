@@ -9,8 +9,9 @@ from ckernels import ops
 from ckernels.base.errors import CKernelsError, IndexOutOfBounds, ShapeError
 from ckernels.graph.node import item, make
 from ckernels.graph.op import REGISTRY, Op
+from ckernels.ops import spectra
 from ckernels.ops.control import CheckError
-from ckernels.ops.reference import evaluate
+from ckernels.ops.reference import QUIET, apply_oracle, evaluate
 from ops.agree import leaf
 
 
@@ -130,3 +131,41 @@ def test_print_and_check(capsys):
         CheckError, match=r"check failed: x must be in \(0, 9\) \(condition 2 of 2\)"
     ):
         evaluate([z], {x: np.array([9.0])})
+
+
+def odd(dtype, shape=(64,)):
+    """NaN, infinities, both zeros and the largest and smallest numbers in turn."""
+    most = np.finfo(dtype).max
+    return np.resize([np.nan, np.inf, -np.inf, -0.0, 0.0, most, -most, most, 5e-324], shape).astype(
+        dtype
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("module", ["scipy", "numpy"])
+def test_ops_whose_warnings_stay_on_warn_of_no_value(dtype, module, monkeypatch):
+    if module == "numpy":
+        monkeypatch.setattr(spectra, "library", lambda: np.fft)
+    with np.errstate(all="ignore"):
+        x, table = odd(dtype), odd(dtype, (8, 9))
+        z = x + 1j * x[::-1]
+    size, counts = np.array(7), np.array([2, 0, 1])
+    cases = {
+        "nonzero": [((x,), {}), ((table,), {})],
+        "mask_indices": [((x, x > 0), {"axis": 0}), ((table, table > 0), {"axis": 0})],
+        "repeat_index": [((counts, np.array(3)), {})],
+        "broadcast_to": [((x[0], np.array([3])), {}), ((x, np.array([2, 64])), {})],
+        "dynamic_slice": [((x, size), {"template": ((("s", 0), None, 1),)})],
+        "argsort": [((x,), {"axis": 0}), ((table,), {"axis": 1}), ((z,), {"axis": 0})],
+        "numpy_argsort": [((x,), {"axis": 0}), ((table,), {"axis": 0}), ((z,), {"axis": 0})],
+        "numpy_partition": [((x,), {"axis": 0, "kth": (5, 9)}), ((z,), {"axis": 0, "kth": (5,)})],
+        "fft": [((z,), {"axes": (-1,), "inverse": i}) for i in (False, True)],
+        "rfft_half": [((x,), {"axes": (-1,)}), ((table,), {"axes": (-2, -1)})],
+        "irfft_half": [((z,), {"axes": (-1,), "size": 126})],
+    }
+    assert set(cases) == QUIET
+    with np.errstate(all="raise"):
+        for name, calls in cases.items():
+            for arrays, attrs in calls:
+                node = make(name, [leaf(a.shape, a.dtype.name) for a in arrays], attrs)
+                apply_oracle(node, list(arrays))

@@ -446,7 +446,8 @@ def _infer_mask(attrs, x, mask):
 
 def _run_mask(attrs, x, mask):
     _check_mask(mask.shape, x.shape, attrs["axis"])
-    return tuple(i.astype("int64") for i in np.nonzero(mask))
+    # a vector's are one array already, those of a table its columns
+    return tuple([i.astype("int64", copy=mask.ndim > 1) for i in mask.nonzero()])
 
 
 Op(
@@ -461,7 +462,7 @@ Op(
     "nonzero",
     "opaque",
     lambda a, x: [("int64", (None,))] * x.ndim,
-    lambda a, x: tuple([i.astype("int64", copy=False) for i in np.nonzero(x)]),
+    lambda a, x: tuple([i.astype("int64", copy=False) for i in x.nonzero()]),
     lambda node, g: (None,),
     doc="Index vectors of the elements that are not zero, one per axis.",
 )
