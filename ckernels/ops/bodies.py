@@ -14,6 +14,7 @@ from ..graph.shapes import show
 from ..graph.walk import rebuild, toposort, toposort_cut
 
 FITS = 64  # shapes whose rebuilt body is kept
+ORDERED = ("lt", "le", "gt", "ge")
 INLINE = 16  # elements of a constant that goes into a body itself instead of being passed
 SHOWS = ("broadcast_to", "broadcast_like", "expand", "squeeze", "reshape", "cast")
 
@@ -121,8 +122,8 @@ def capture(outputs, inputs, frozen=(), inside=()):
 
     These are the largest subgraphs that do not depend on the step: they are computed once. frozen:
     nodes that count as outside whatever they depend on; inside: leaves that vary with the step
-    although they are no inputs (variables the step updates). Small constants, and views of them,
-    stay in the step.
+    although they are no inputs (variables the step updates). Small constants, views of them and
+    masks of the places before or after a number stay in the step.
     """
     cut = {n.uid for n in inputs} | {n.uid for n in inside}
     fixed = {as_node(n).uid for n in frozen} - cut
@@ -133,7 +134,7 @@ def capture(outputs, inputs, frozen=(), inside=()):
             varies.add(node.uid)
     local = {n.uid for n in order if n.uid not in varies and n.uid not in fixed and _light(n)}
     for node in order:  # a view of a light node: the node stays inside, its sizes come from out
-        if node.uid not in varies and node.op.name in SHOWS and node.inputs[0].uid in local:
+        if node.op.name in SHOWS and node.inputs[0].uid in local or _is_mask(node, local):
             local.add(node.uid)
     found, seen, stack = [], set(cut), list(reversed(list(outputs)))
     while stack:
@@ -146,6 +147,17 @@ def capture(outputs, inputs, frozen=(), inside=()):
         else:
             found.append(node)
     return found
+
+
+def _is_mask(node, local):
+    """Whether a node says which places of a row come before or after a number: computed in a loop
+    over the row it costs less than read, and the loop may end where it does."""
+    if node.op.name == "logical_and":
+        return all(i.uid in local and i.op.name in ORDERED for i in node.inputs)
+    if node.op.name not in ORDERED:
+        return False
+    places = any(i.uid in local and i.op.name == "iota" for i in node.inputs)
+    return places and any(all(n == 1 for n in i.shape) for i in node.inputs)
 
 
 def _light(node):

@@ -447,11 +447,18 @@ def five_columns(x):
     return y
 
 
+def five_lengths(x):
+    y = np.zeros_like(x[:5])
+    for i in range(5):
+        y[i] = (x[i + 1 :] - x[: -i - 1]).mean()
+    return y
+
+
 def test_loops_over_numbers_are_scans_though_their_turns_are_few():
     """Where a turn makes an array that it stores nowhere, or there are hardly any turns, they are
     taken one by one."""
     found = {eight_numbers: 0, nine_numbers: 1, nine_arrays: 0, four_places: 0, five_places: 1,
-             five_columns: 1}  # fmt: skip
+             five_columns: 1, five_lengths: 0}  # fmt: skip
     for function, count in found.items():
         assert scans(function, V) == count
         check(function, V[::2].astype("float32"))

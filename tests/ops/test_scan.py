@@ -132,6 +132,46 @@ def test_what_does_not_vary_is_computed_outside():
     ]
 
 
+PLACES, TABLE = ops.iota((5,)), ops.iota((3, 5), 1)
+FIRST, LAST, SOME = leaf((), "int64"), leaf((1,), "int64"), leaf((5,), "int64")
+BEFORE, SINCE, TRUTH = ops.lt(PLACES, FIRST), ops.ge(PLACES, LAST), leaf((5,), "bool")
+ALL = ops.expand(BEFORE, (0,))
+MASKS = {
+    "before": (BEFORE, (), [FIRST]),
+    "up to, turned": (ops.ge(FIRST, PLACES), (), [FIRST]),
+    "since": (SINCE, (), [LAST]),
+    "behind, turned": (ops.lt(LAST, PLACES), (), [LAST]),
+    "between": (ops.logical_and(BEFORE, SINCE), (), [FIRST, LAST]),
+    "of all rows": (ALL, (), [FIRST]),
+    "as a number": (ops.cast(BEFORE, "float64"), (), [FIRST]),
+    "before a number of many": (ops.lt(PLACES, SOME[2]), (), [SOME[2]]),
+    "before a constant": (ops.lt(PLACES, constant(np.int64(3))), (), []),
+    "at": (ops.eq(PLACES, FIRST), (), None),
+    "each its own": (ops.lt(PLACES, SOME), (), None),
+    "of numbers": (ops.lt(SOME, FIRST), (), None),
+    "of constants": (ops.lt(constant(np.arange(5)), FIRST), (), None),
+    "in a table": (ops.lt(TABLE, FIRST), (), [FIRST]),
+    "before each other": (ops.lt(ops.iota((5, 5)), ops.iota((5, 5), 1)), (), None),
+    "not before": (ops.logical_not(BEFORE), (), None),
+    "either": (ops.logical_or(BEFORE, SINCE), (), None),
+    "of a computed place": (ops.lt(ops.mul(PLACES, 2), FIRST), (), None),
+    "and others": (ops.logical_and(BEFORE, TRUTH), (), None),
+    "frozen": (BEFORE, (BEFORE,), None),
+    "and numbers": (ops.logical_and(BEFORE, ops.lt(SOME, FIRST)), (), None),
+    "and constants": (ops.logical_and(BEFORE, constant(np.arange(5) > 1)), (), None),
+    "of what is frozen": (ALL, (BEFORE,), None),
+    "of frozen places": (BEFORE, (PLACES,), None),
+    "a frozen view": (ops.expand(PLACES, (0,)), (ops.expand(PLACES, (0,)),), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_masks_of_places_before_or_after_a_number_stay_in_the_step(name):
+    mask, frozen, others = MASKS[name]
+    found = bodies.capture([mask, PLACES], [leaf(())], frozen)
+    assert found == ([mask] if others is None else others) + [n for n in frozen if n is PLACES]
+
+
 def test_the_body_follows_the_shapes_of_the_operands():
     x, h0, w = leaf((None, None, 3)), leaf((None, 3)), leaf((3, 3))
     size = ops.size_of(h0, 0)

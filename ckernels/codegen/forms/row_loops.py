@@ -15,6 +15,10 @@ REST = LANES  # elements of the vector that ends with the row
 AWAY = 2048  # elements between what is summed side by side and what is prefetched
 LONG = 2048  # floats of a row at least that are summed side by side
 APART = ("index", "fetch")  # values that are not read one after the other
+SAYS = {  # what a comparison of a place with a number says, and that of a number with a place
+    "lt": ("last", "before"), "le": ("after", "first"), "gt": ("before", "last"),
+    "ge": ("first", "after"),
+}  # fmt: skip
 
 
 # ---- maxima and their places --------------------------------------------------------------------
@@ -55,6 +59,82 @@ def search_block(rows, loop, rest):
     (best,), (i,) = rows.loops[loop.level - 1][0], loop.reductions
     rows.c.let(**{f"e_{i}": f"w_{best} + part_{best} < n ? w_{best} + part_{best} : n"})
     rows.print_plainly(loop.over(f"w_{best}", f"e_{i}"))
+
+
+# ---- sums of what lies between two places ------------------------------------------------------
+
+
+def ends_of(rows, loop):
+    """{(end, value)}: the places of a row that only a call knows before which ("first") or from
+    which on ("last") a loop sums zeros; ("after", value): from the place behind it on."""
+    k, (reductions, stores) = rows.k, rows.loops[loop.level]
+    if k.form not in ("rows", "chunks") or k.runs or stores or loop.begin != "0":
+        return set()
+    if any(k.values[i].op != "sum" for i in reductions) or loop.level in rows.spills.values():
+        return set()
+    found = [zero_beyond(k, k.values[i].args[0]) for i in reductions]
+    return set.intersection(*found) if found else set()
+
+
+def zero_beyond(k, i):
+    """The ends of `ends_of` for value i."""
+    v = k.values[i]
+    if v.op == "where":
+        test, x, other = v.args
+        return within(k, test) | zero_beyond(k, x) if k.values[other].number == 0 else set()
+    if v.op in ("convert", "square", "neg", "abs"):
+        return zero_beyond(k, v.args[0])
+    if v.op in ("mul", "add", "sub"):  # of a product both, for 0 * inf is NaN
+        return zero_beyond(k, v.args[0]) & zero_beyond(k, v.args[1])
+    return set()
+
+
+def within(k, i):
+    """The same of a truth value, which does not hold beyond."""
+    v = k.values[i]
+    if v.op == "logical_and":
+        return within(k, v.args[0]) | within(k, v.args[1])
+    if v.op not in SAYS:
+        return set()
+    for (a, b), end in zip((v.args, v.args[::-1]), SAYS[v.op]):
+        bound = k.values[b]
+        if counts(k, a) and bound.dtype == "int64" and not bound.vec and not bound.run:
+            return {(end, b)}
+    return set()
+
+
+def counts(k, i):
+    """Whether value i is the place in the row."""
+    v = k.values[i]
+    if v.op != "index" or v.dtype != "int64":
+        return False
+    operand = k.operands[v.operand]
+    return operand.inner == 1 and not operand.outer and operand.dtype == "int64"
+
+
+def has_ends(rows, loop):
+    return bool(ends_of(rows, loop))
+
+
+def between_ends(rows, loop, rest):
+    """Sum from the first place to the last one."""
+    c, level, n = rows.c, loop.level, loop.end
+    begin, end = "0", n
+    for kind, i in sorted(ends_of(rows, loop)):
+        at, name = c.name(i), f"{kind}{level}_{i}"
+        if rows.k.form == "chunks":
+            c.let(**{f"at{level}_{i}": f"{at} < first ? -1 : {at} - first"})
+            at = f"at{level}_{i}"
+        if kind in ("first", "before"):
+            beyond = f"{at} + 1" if kind == "before" else at
+            c.let(**{name: f"{at} < {n} ? {at} < {begin} ? {begin} : {beyond} : {n}"})
+            begin = name
+        else:
+            beyond = f"{at} + 1" if kind == "after" else at
+            c.let(**{name: f"{at} < {end} ? {beyond} : {end}"})
+            end = name
+    with c.if_(f"{begin} < {end}"):
+        rest(loop.over(begin, end))
 
 
 # ---- runs, blocks -------------------------------------------------------------------------------
@@ -273,6 +353,9 @@ CHANGES = (
            "take least, of bytes those of 1,024: the end of a block costs more than four vectors."),
     LoopChange("search", follows_seek, search_block,
            "The place lies in the first block that has the maximum."),
+    LoopChange("between ends", has_ends, between_ends,
+           "Sums of x[:i], whose length a step of a scan knows, are sums of x where its places are "
+           "below i, else of zeros: 0.3 us a step of 3000 elements, half as many on average."),
     LoopChange("runs", has_runs, run_by_run,
            "Reduced axes that do not lie as one are walked run by run."),
     LoopChange("until known", settles, until_known,

@@ -18,6 +18,8 @@ TRUE, GATES = X > 0, RNG.normal(size=(9, 30)).astype("float32")
 TRUE_BLOCK = RNG.normal(size=(6, 5, 300)) > 2
 THREE = RNG.normal(size=(30000, 3)).astype("float32")
 MANY = np.tile(THREE, (24, 1))  # fewer products of short rows are stored first, then lie as one
+SOME, PLACES = np.int64(17), RNG.integers(0, 50, 50)
+NUMBERS = RNG.integers(-3, 60, (40, 1))
 BANDED = RNG.normal(size=(16384, 40)).astype("float32")
 
 
@@ -29,6 +31,15 @@ def of_rows(x):
     """Rows by a norm, and sums of their columns."""
     y = off_mean(x) / ops.sqrt(ops.mean(ops.square(off_mean(x)), 1, keepdims=True) + 1e-3)
     return [y, ops.sum(y, 0)]
+
+
+def before(x, n, other=0, size=50):
+    """x where its place in the row is below n."""
+    return ops.where(ops.lt(ops.arange(0, size, 1, "int64"), n), x, other)
+
+
+def since(x, n):
+    return ops.where(ops.ge(ops.arange(0, 50, 1, "int64"), n), x, 0)
 
 
 def gates(x):
@@ -48,6 +59,23 @@ CASES = {
         [(lambda x: ops.argmax(x, 1), FLOATS)],
         [(lambda x: x - ops.max(x, 1, keepdims=True), FLOATS),
          (lambda x: ops.square(x - ops.min(x, 1, keepdims=True)), FLOATS)],
+    ),
+    "between ends": (
+        [(lambda x, n: ops.sum(before(x, n), 0), X[0], SOME),
+         (lambda x, n: ops.sum(since(before(x, n * 2), n), 0) * 2, FLOATS[0], SOME),
+         (lambda x, n: ops.sum(before(x, n) * before(x[::-1], n), 0), X[0], SOME),
+         (lambda x, n: ops.sum(ops.square(before(x, n)), 0), X[0], SOME),
+         (lambda x, n: ops.sum(before(x, n), 1), X, NUMBERS),  # of each row
+         (lambda x, n: ops.sum(before(x, n, 0, LONG.size)), LONG.ravel(), SOME)],  # chunks
+        [(lambda x, n: ops.sum(before(x, n, 1), 0), X[0], SOME),
+         (lambda x, n: ops.sum(x - before(x, n), 0), X[0], SOME),
+         (lambda x, n: ops.sum(before(x, n) * x[::-1], 0), X[0], SOME),  # 0 * inf
+         (lambda x, n: ops.sum(before(x, n) + since(x, n), 0), X[0], SOME),
+         (lambda x, n: ops.max(before(x, n), 0), X[0], SOME),
+         (lambda x, n: [ops.sum(before(x, n), 0), ops.sum(x, 0)], X[0], SOME),
+         (lambda x, n: ops.sum(before(x, n), 0), X[0], np.float64(17)),
+         (lambda x, n: ops.sum(before(x, n), 0), X[0], PLACES),
+         (lambda x, n: ops.sum(before(x, n), 1), X, SOME)],  # one mask for all rows is stored
     ),
     "runs": (
         [(lambda x: ops.sum(x, (0, 2)), BLOCK)],

@@ -267,3 +267,48 @@ def test_loops_that_sum_as_well_go_on_to_the_end():
     x = RNG.integers(0, 2, (5, 3000)).astype("int32")
     text = truth(lambda s: [ops.any(s, 1), ops.sum(s, 1)], x)
     assert text.count("for (int64_t r ") == 1 and "break;" not in text
+
+
+# ---- sums between two places ----
+
+LEAST, MOST = np.iinfo("int64").min, np.iinfo("int64").max
+ENDS = [-1, 0, 1, 15, 16, 17, 40, 49, 50, 51, LEAST, LEAST + 1, MOST, MOST - 1]
+
+
+def at_once(size, op, turned, low):
+    """(x, n) -> sums of x, and of its squares, where its place in the row is on a side of n."""
+
+    def build(x, n, m):
+        places = ops.arange(0, size, 1, "int64")
+        test = getattr(ops, op)(*((n, places) if turned else (places, n)))
+        test = ops.logical_and(test, ops.ge(places, m)) if low else test
+        x = ops.where(test, x, 0)
+        return ops.sum(x, -1), ops.sum(x * ops.square(x), -1)
+
+    return build
+
+
+@pytest.mark.parametrize("op", ["lt", "le", "gt", "ge"])
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("low", [False, True])
+def test_sums_between_two_places(op, turned, low):
+    """Of rows and of chunks; numbers beyond do not matter, whatever they are."""
+    holds = getattr(np, {"lt": "less", "le": "less_equal", "gt": "greater",
+                         "ge": "greater_equal"}[op])  # fmt: skip
+    for dtype, shape in (("float64", (3, 50)), ("float32", (3, 50)), ("int64", (3, 50)),
+                         ("float64", (1 << 18,)), ("float64", (2, 0))):  # fmt: skip
+        size = shape[-1]
+        leaves = [leaf(shape, dtype), leaf((), "int64"), leaf((), "int64")]
+        outputs = list(at_once(size, op, turned, low)(*leaves))
+        f = make_function(leaves, outputs, positional_only=True, downcast=False)
+        whole = RNG.integers(-9, 9, shape).astype(dtype)
+        for n in (*ENDS, size // 3, size - 1) if size <= 50 else (LEAST, -1, 0, 70001, size, MOST):
+            for m in (-1, 7, 48, MOST) if low else (0,):
+                x, places = whole.copy(), np.arange(size)
+                inside = holds(n, places) if turned else holds(places, n)
+                inside &= (places >= m) if low else True
+                if dtype != "int64":
+                    x[..., ~inside] = np.resize([np.nan, np.inf, -np.inf], (~inside).sum())
+                for got, want in zip(f(x, np.int64(n), np.int64(m)), (x, x**3)):
+                    want = np.where(inside, want, 0).sum(-1)
+                    np.testing.assert_array_equal(got, want, f"{op} {n} {m} {shape}")
