@@ -272,7 +272,8 @@ class Trace(Owner):
             raise Untraceable("a slice that moves, behind an ellipsis or an array")
         width = distance(start, stop) if all(moving) and step in (None, 1) else None
         if not all(moving) and step in (None, 1):
-            self.note_inside(k, start, stop, value.read().shape[place])
+            start, stop = self.note_inside(k, start, stop, value.read().shape[place])
+            bounds = [start, stop, step]
         if width is None and self.is_element(start) and self.is_element(stop):
             raise InNumPy("a slice between two elements in a turn, computed at full length")
         size = value.read().shape[place]
@@ -287,13 +288,21 @@ class Trace(Owner):
         return MovingSlice(start, width)
 
     def note_inside(self, k, start, stop, size):
-        """Remember a slice with one end that moves, where both stay places of its axis."""
+        """Remember a slice with one end that moves, where both stay places of its axis; its ends,
+        counted from the front."""
         end, fixed = (stop, start) if isinstance(stop, Node) else (start, stop)
         if size is None or fixed is not None and not -size <= fixed <= size:
-            return
+            return start, stop
         known = getattr(k.stop if end is stop else k.start, "bounds", None)
-        if known and 0 <= known[0] and known[1] <= size or self.stays_inside(end, size):
+        most = self.extreme(end, 1)
+        if most is not None and most.value is not None and most.value < 0:
+            known, at = None, ops.add(end, constant(size, "int64"))
+        else:
+            at = end
+        if known and 0 <= known[0] and known[1] <= size or self.stays_inside(at, size):
+            start, stop = (start, at) if end is stop else (at, stop)
             self.slices.add((size, start, stop))
+        return start, stop
 
     def stays_inside(self, start, last):
         """Whether `start` is one of 0 .. last in all turns, as far as that can be told before the

@@ -229,7 +229,7 @@ def is_part(part, write):
 def chosen(x, extents, places, y, inc):
     """x with `y` in a slice. places: which of x the extents are of, as static slices."""
     part = Ragged(cut_to(x, dict(enumerate(places))), extents)
-    part, y = aligned_by_axis([part, y])
+    part, y = equal_places([part, y])
     new = stored(y, part.node, part.extents)
     new = add(part.node, new) if inc else new
     new = where(inside(part.extents, x.ndim), new, part.node)
@@ -363,6 +363,8 @@ def terms(node, factor, found):
     elif name in ("add", "sub"):
         terms(ins[0], factor, found)
         terms(ins[1], factor if name == "add" else -factor, found)
+    elif name == "neg":
+        terms(ins[0], -factor, found)
     elif name == "mul" and any(i.value is not None and not i.ndim for i in ins):
         k = 0 if ins[0].value is not None and not ins[0].ndim else 1
         terms(ins[1 - k], factor * int(ins[k].value), found)
@@ -422,10 +424,30 @@ def elementwise(node, *ins):
 
 
 def aligned_by_axis(ins):
-    """Operands that are broadcast against each other, equal extents of as many places."""
+    """Operands that are broadcast against each other and read, equal extents of as many places."""
+    heads = {(a - x.node.ndim, e.key) for x in ins if isinstance(x, Ragged)
+             for a, e in x.extents.items() if e.key[0] == "head"}  # fmt: skip
+    return equal_places([from_the_front(x, heads) if isinstance(x, Ragged) else x for x in ins])
+
+
+def equal_places(ins):
+    """The same without reading any from elsewhere."""
     found = [(x, {a: a - x.node.ndim for a in x.extents}) for x in ins if isinstance(x, Ragged)]
     made = iter(together(found))
     return [next(made) if isinstance(x, Ragged) else x for x in ins]
+
+
+def from_the_front(x, heads):
+    """x with the last places of an axis, of which another operand has as many first ones (`heads`:
+    their axes and keys), read one by one from their first on: as in x[k:] * x[:n - k]."""
+    node, extents = x.node, dict(x.extents)
+    for axis, e in x.extents.items():
+        key = ("head", *e.key[1:])
+        if e.key[0] == "tail" and (axis - node.ndim, key) in heads:
+            at = clip(add(e.low, arange(0, e.size, 1, "int64")), 0, sub(e.size, 1))
+            node = take(node, at, axis)
+            extents[axis] = Extent(key, e.size, None, sub(e.high, e.low), 1)
+    return x._replace(node=node, extents=extents)
 
 
 def spread(node, x, like):

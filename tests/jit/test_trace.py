@@ -306,6 +306,76 @@ def test_matrices_of_lengths_that_change():
             check(function, R.normal(size=(9, 10)), R.normal(size=(9, 10)), n)
 
 
+def squares_of_lags(x, n):
+    found = np.zeros(n, np.result_type(x.dtype, np.float32))
+    for k in range(1, n + 1):
+        found[k - 1] = ((x[k:] - x[:-k]) ** 2).sum()
+    return found
+
+
+def products_of_lags(x, n):
+    found = np.zeros(n, np.result_type(x.dtype, np.float32))
+    for k in range(n):
+        found[k] = (x[k:] * x[: len(x) - k]).mean()
+    return found
+
+
+def correlations_of_lags(x, n):
+    found = np.zeros(n, np.result_type(x.dtype, np.float32))
+    for k in range(1, n + 1):
+        a, b = x[:-k] - x[:-k].mean(), x[k:] - x[k:].mean()
+        found[k - 1] = (a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum() + 1)
+    return found
+
+
+def ends_of_lags(x, n):
+    found = np.zeros(n, np.result_type(x.dtype, np.float32))
+    for k in range(1, n + 1):
+        found[k - 1] = (x[-k:] * x[:k]).sum() + x[-k:].max()
+    return found
+
+
+LAGS = [squares_of_lags, products_of_lags, correlations_of_lags, ends_of_lags]
+
+
+@pytest.mark.parametrize("function", LAGS, ids=lambda f: f.__name__)
+def test_last_elements_are_read_beside_as_many_first_ones(function):
+    """Of 60 turns and more a loop is one scan; what is not in a slice may be NaN."""
+    for dtype in ("float64", "float32", "int32"):
+        x = (5 * R.normal(size=75)).astype(dtype)
+        assert "NumPy or Python" not in steps_of(check(function, x, 60))
+        check(function, x, 74)
+        check(function, x, 3)
+    x = np.append(R.normal(size=70), [np.nan, np.inf])
+    check(function, x, 64)
+    check(function, x[::-1], 64)
+
+
+def test_lags_that_are_cut_are_numpys():
+    def from_nothing_on(x, n):
+        found = np.zeros(n)
+        for k in range(n):
+            found[k] = x[:-k].sum()  # x[:-0] has no elements
+        return found
+
+    check(from_nothing_on, R.normal(size=70), 64, traced=None)
+    for size in (60, 61):
+        check(squares_of_lags, R.normal(size=size), 60, traced=None)
+        check(products_of_lags, R.normal(size=size), 60, traced=None)
+
+
+def test_stores_in_other_ends_than_are_read():
+    def both(x, n):
+        z = x.copy()
+        for k in range(1, n + 1):
+            z[k:] += 0.5 * x[:-k]
+            z[:-k] -= x[k:]
+        return z
+
+    for n in (60, 64, 3):
+        check(both, R.normal(size=70), n, traced=None)
+
+
 def test_the_last_elements_beside_the_first_are_numpys():
     def crossed(v, s, n):
         for i in range(1, n):
@@ -550,6 +620,20 @@ def test_gradients_through_lengths_that_change_to_second_order():
     )
     want = differences(lambda v: grad(triangle)(v, k), x)
     np.testing.assert_allclose(hessian(triangle)(x, k), want, rtol=1e-5, atol=1e-5)
+
+
+def test_gradients_through_lags():
+    def cost(x):
+        s = 0.0
+        for k in range(1, 61):
+            s += ((x[k:] - x[:-k]) ** 2 * x[: len(x) - k]).sum()
+        return s / 1000
+
+    x = R.random(66) + 0.5
+    np.testing.assert_allclose(grad(cost)(x), differences(cost, x), rtol=1e-6, atol=1e-6)
+    some = x[:62]
+    want = differences(lambda v: grad(cost)(v), some)
+    np.testing.assert_allclose(hessian(cost)(some), want, rtol=1e-5, atol=1e-5)
 
 
 def test_a_gradient_costs_what_its_places_cost():
