@@ -214,13 +214,20 @@ def shrinking(x):
     return value[0]
 
 
+def crossing(x):
+    value, n = x.copy(), len(x)
+    for i in range(n - 1, 0, -1):
+        value[n - i :] = np.maximum(value[:i], 0.5 * (value[n - i :] + value[:i]))
+    return value[0] + value[-1]
+
+
 def test_a_loop_of_stores_in_slices_that_no_mask_stands_for_is_numpys():
     x = np.random.default_rng(1).normal(size=300)
-    f = ck.jit(shrinking)
+    f = ck.jit(crossing)
     with pytest.warns(CKernelsWarning, match="length each turn of a loop decides"):
-        assert f(x) == shrinking(x)
+        assert f(x) == crossing(x)
     assert f.report()["traces"] == 0
-    np.testing.assert_allclose(ck.jit(shrinking, strict=True)(x), shrinking(x), rtol=1e-12)
+    np.testing.assert_allclose(ck.jit(crossing, strict=True)(x), crossing(x), rtol=1e-12)
 
 
 def partial_sums(x):
@@ -237,7 +244,7 @@ def windows(x):
     return total
 
 
-@pytest.mark.parametrize("function", [partial_sums, windows])
+@pytest.mark.parametrize("function", [partial_sums, windows, shrinking])
 def test_loops_over_slices_that_have_masks_are_traced(function):
     x = np.random.default_rng(1).normal(size=300)
     f = ck.jit(function)
