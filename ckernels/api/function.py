@@ -19,6 +19,7 @@ from ..base.errors import (
     UsageError,
     did_you_mean,
     file_shown,
+    options_of,
     with_line,
 )
 from ..base.warned import warn_user
@@ -37,11 +38,6 @@ from .tensor import (
     register_function,
 )
 from .updates import Update
-
-OPTIONS = (  # what `function` takes by name
-    "inputs", "outputs", "updates", "givens", "name", "mode", "on_unused_input",
-    "allow_input_downcast", "no_default_updates", "check", "profile",
-)  # fmt: skip
 
 
 class In:
@@ -191,9 +187,10 @@ def function(
     array(3., dtype=float32)
     """
     for key in kwargs:
-        hint = did_you_mean(key, OPTIONS) or ";"
+        known = options_of(function)
+        hint = did_you_mean(key, known) or ";"
         raise ArgumentError(
-            f"K.function has no option {key!r}{hint} it knows {', '.join(OPTIONS[2:])}"
+            f"K.function has no option {key!r}{hint} it knows {', '.join(known[2:])}"
         )
     several = isinstance(inputs, (list, tuple))
     parted = first_parted(inputs, outputs, updates, givens) if several else None

@@ -263,6 +263,12 @@ def did_you_mean(name, known):
     return f"; did you mean `{near[0]}`?" if near else ""
 
 
+def options_of(function):
+    """What a function takes by name, in its order."""
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
 class CKernelsWarning(UserWarning):
     """Warnings of ckernels, so that they can be filtered as one."""
 

@@ -8,12 +8,11 @@ runs in NumPy.
 import sys
 import types
 
-from ..base.errors import UsageError, did_you_mean
+from ..base.errors import UsageError, did_you_mean, options_of
 from .function import Jitted
 from .transform import Transformed, grad, hessian, jacobian, jvp, value_and_grad, vjp, vmap
 
 __all__ = ["jit", "grad", "value_and_grad", "jacobian", "hessian", "jvp", "vjp", "vmap"]
-KNOWN = ("static", "background", "strict", "check")
 
 
 def jit(f=None, *, static=(), background=False, strict=False, check=None):
@@ -81,9 +80,10 @@ class _Decorator(types.ModuleType):
     """The module as what it is named after."""
 
     def __call__(self, f=None, **options):
-        for name in sorted(options.keys() - set(KNOWN)):
-            hint = did_you_mean(name, KNOWN) or ";"
-            raise UsageError(f"ck.jit has no option {name!r}{hint} it knows {', '.join(KNOWN)}")
+        known = options_of(jit)[1:]
+        for name in sorted(options.keys() - set(known)):
+            hint = did_you_mean(name, known) or ";"
+            raise UsageError(f"ck.jit has no option {name!r}{hint} it knows {', '.join(known)}")
         return jit(f, **options)
 
 

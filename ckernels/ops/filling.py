@@ -137,10 +137,17 @@ def arange(start, stop=None, step=1, dtype=None):
     if dtypes.is_discrete(dtype) and dtype != "bool" and (sized or length > 16):
         if not sized:
             _first_fit(start, step, length, dtype)
-        line = iota((length,), 0, dtype)
-        line = line if step == 1 else mul(line, step if type(step) is Size else int(step))
-        return line if start == 0 else add(line, start if type(start) is Size else int(start))
+        start, step = (v if type(v) is Size else int(v) for v in (start, step))
+        return counted(start, step, length, dtype)
     return constant(_arange(start, step, length, dtype))
+
+
+def counted(start, step, length, dtype):
+    """start, start + step, ..: arithmetic on an index of `length` elements."""
+    whole = dtypes.is_discrete(dtype)
+    line = cast(iota((length,), 0, dtype if whole else "int64"), dtype)
+    line = line if step == 1 else mul(line, step)
+    return line if start == 0 else add(line, start)
 
 
 def _number(b):

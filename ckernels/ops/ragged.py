@@ -437,16 +437,19 @@ def equal_places(ins):
     return [next(made) if isinstance(x, Ragged) else x for x in ins]
 
 
+def as_head(e):
+    """The Extent of as many first places as e has last ones."""
+    return Extent(("head", *e.key[1:]), e.size, None, sub(e.high, e.low), 1)
+
+
 def from_the_front(x, heads):
     """x with the last places of an axis, of which another operand has as many first ones (`heads`:
     their axes and keys), read one by one from their first on: as in x[k:] * x[:n - k]."""
     node, extents = x.node, dict(x.extents)
     for axis, e in x.extents.items():
-        key = ("head", *e.key[1:])
-        if e.key[0] == "tail" and (axis - node.ndim, key) in heads:
+        if e.key[0] == "tail" and (axis - node.ndim, ("head", *e.key[1:])) in heads:
             at = clip(add(e.low, arange(0, e.size, 1, "int64")), 0, sub(e.size, 1))
-            node = take(node, at, axis)
-            extents[axis] = Extent(key, e.size, None, sub(e.high, e.low), 1)
+            node, extents[axis] = take(node, at, axis), as_head(e)
     return x._replace(node=node, extents=extents)
 
 
@@ -485,7 +488,7 @@ def flipped(node, x):
         if e.low is None:
             extents[axis] = e
         elif e.spare:
-            extents[axis] = Extent(("head", *e.key[1:]), e.size, None, sub(e.high, e.low), 1)
+            extents[axis] = as_head(e)
         else:
             extents[axis] = Extent(("flip", *e.key), e.size, None, sub(e.high, e.low))
     rest = tuple((None, None, -1 if t else 1) for t in turned)

@@ -137,8 +137,12 @@ def schedule(draft):
 def bind(draft):
     """The Binder of a Draft; with `homes` stores may change inputs that have one."""
     from .binder import Binder  # start-up
-    from .taken_over import candidates  # start-up
 
+    homes = ()
+    if draft.homes:
+        from .taken_over import candidates  # start-up
+
+        homes = candidates(draft)
     inputs, cells = {}, {}
     for i, node in enumerate(draft.inputs):
         inputs[draft.leaf(node).uid] = (i, draft.strides.get(node), node in draft.loose)
@@ -153,7 +157,7 @@ def bind(draft):
         draft.refused,
         variables,
         draft.c_order,
-        candidates(draft),
+        homes,
     )
 
 

@@ -12,8 +12,8 @@ from ..graph.node import constant, make
 from ..graph.op import REGISTRY, having
 from ..graph.shapes import product
 from ..graph.sizes import indices, surely
-from ..ops import add, cast, iota, mul
 from ..ops.base import fits
+from ..ops.filling import counted
 from .engine import Family, Formula, Var, fit, scalar, shape_vector
 from .engine import forms as f
 
@@ -513,6 +513,4 @@ def arange_of_sizes(node):
         return None
     if any(abs(n) > EXACT or not fits(n, node.dtype) for n in (start, step, start + step)):
         return None
-    line = cast(iota(node.shape, 0, "int64"), node.dtype)
-    line = line if step == 1 else mul(line, step)
-    return line if start == 0 else add(line, start)
+    return counted(start, step, node.shape[0], node.dtype)

@@ -12,7 +12,7 @@ from ...api.conv import from_last, to_last
 from ...api.operands import integer, node_of
 from ...api.tensor import Tensor
 from ...base import given
-from ...base.errors import ArgumentError, ShapeError, did_you_mean
+from ...base.errors import ArgumentError, ShapeError, did_you_mean, options_of
 from ...base.warned import warn_user
 from ...graph.node import Node
 from ...graph.shapes import show
@@ -38,11 +38,6 @@ from .upsampling import (
     bilinear_upsampling,
     frac_bilinear_upsampling,
 )
-
-CONV2D = (  # what `conv2d` knows by name
-    "input_shape", "filter_shape", "border_mode", "subsample", "filter_flip", "image_shape",
-    "filter_dilation", "num_groups", "unshared",
-)  # fmt: skip
 
 
 def _node(x, what, ndim):
@@ -94,7 +89,7 @@ def _conv(
 
 def warn_ignored(names):
     """Warn of arguments that Theano's conv2d takes and ignores, or that are misspelt."""
-    hint = did_you_mean(min(names), CONV2D)
+    hint = did_you_mean(min(names), options_of(conv2d))
     warn_user(f"conv2d ignores {', '.join(sorted(names))}: no such argument changes a result{hint}")
 
 
