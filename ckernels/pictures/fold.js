@@ -146,10 +146,37 @@ function arrange(graph) {
   graph.boxes.forEach((b, i) => g.setNode(String(i), { width: b.w, height: b.h }));
   graph.arrows.forEach(([a, b]) => g.setEdge(String(a), String(b)));
   dagre.layout(g);
-  graph.bends = graph.arrows.map(([a, b]) => g.edge(String(a), String(b)).points);
+  const rows = new Set(graph.boxes.map((_, i) => g.node(String(i)).y));
+  graph.bends = graph.arrows.map(([a, b]) => /* where they pass rows of boxes */
+    g.edge(String(a), String(b)).points.slice(1, -1).filter(p => rows.has(p.y)).map(p => ({ x: p.x, y: p.y, z: p.y })));
   const left = graph.bends.flat().reduce((m, p) => Math.min(m, p.x), 0); /* arrows beside all boxes */
   for (const p of graph.bends.flat()) p.x -= left;
   graph.boxes.forEach((b, i) => { const n = g.node(String(i)); b.x = n.x - left; b.y = n.y; });
 }
 
-if (typeof module !== "undefined") module.exports = { groupsOf, visible, firstLevel, higher, hits, keyOf, crossed };
+/* The bends of arrows whose ways came with a view that is not folded: x, from the row y to the row z. */
+function bendsOf(view) {
+  const rows = [...new Set(view.boxes.map(b => b.y))].sort((a, b) => a - b);
+  const number = new Map(rows.map((y, k) => [y, k]));
+  return view.arrows.map(([a], i) => {
+    let k = number.get(view.boxes[a].y) + 1;
+    return view.ways[i].map(([x, n]) => { k += n; return { x, y: rows[k - n], z: rows[k - 1] }; });
+  });
+}
+
+/* The path of an arrow: straight beside the boxes that it passes. */
+function route(a, b, bends) {
+  const half = 20, down = a.y < b.y ? 1 : -1; /* no box is higher than 40 */
+  let x = a.x, y = a.y + down * a.h / 2, path = `M${x} ${y}`;
+  const to = (at, near, far) => {
+    const m = (y + near) / 2;
+    path += `C${x} ${m} ${at} ${m} ${at} ${near}` + (far === near ? "" : `V${far}`);
+    x = at; y = far;
+  };
+  for (const p of bends) to(p.x, p.y - down * half, p.z + down * half);
+  const end = b.y - down * b.h / 2;
+  to(b.x, end, end);
+  return path;
+}
+
+if (typeof module !== "undefined") module.exports = { groupsOf, visible, firstLevel, higher, hits, keyOf, crossed, bendsOf, route };

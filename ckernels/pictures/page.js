@@ -32,24 +32,17 @@ function heat(b) {
   return isMeasured(b) ? `color-mix(in srgb, var(--hot) ${Math.min(100, b.share + 4)}%, var(--kernel))` : "";
 }
 
-function route(a, b, points) {
-  const y = a.y + a.h / 2, z = b.y - b.h / 2;
-  if (points && points.length > 2)
-    return `M${points[0].x} ${points[0].y}` + points.slice(1).map(p => `L${p.x} ${p.y}`).join("");
-  const m = (y + z) / 2;
-  return `M${a.x} ${y}C${a.x} ${m} ${b.x} ${m} ${b.x} ${z}`;
-}
-
 /* Draw what is in sight at this level anew; keeps the chosen box if it is still there. */
 function draw() {
   graph = visible(view, level, open);
-  /* Boxes that are not folded came with places, good ones where most arrows lead far. */
+  /* Boxes that are not folded came with places and ways, good ones where most arrows lead far. */
   if (level !== "all" || crossed(graph) <= MANY) arrange(graph);
+  else graph.bends = bendsOf(view);
   world.replaceChildren();
   map.replaceChildren();
   graph.paths = graph.arrows.map(([a, b], i) => svg("path", {
     class: "arrow", "marker-end": "url(#head)",
-    d: route(graph.boxes[a], graph.boxes[b], graph.bends && graph.bends[i]) }, world));
+    d: route(graph.boxes[a], graph.boxes[b], graph.bends[i]) }, world));
   graph.boxes.forEach((b, i) => {
     const g = svg("g", { class: `box ${b.kind}` + (b.result ? " result" : ""), "data-box": i,
                          tabindex: -1, role: "button", "aria-label": `${b.label}, ${b.note}`,
@@ -106,7 +99,7 @@ function toggle(i) {
 /* ---- moving ---- */
 
 function extent() {
-  const bends = (graph.bends || []).flat().reduce((m, p) => Math.max(m, p.x), 1);
+  const bends = graph.bends.flat().reduce((m, p) => Math.max(m, p.x), 1);
   return { w: graph.boxes.reduce((m, b) => Math.max(m, b.x + b.w / 2), bends),
            h: graph.boxes.reduce((m, b) => Math.max(m, b.y + b.h / 2), 1) };
 }

@@ -2,8 +2,8 @@
 
 Charts (timeline, memory, profiles) come from charts.py. The page's look and behaviour are in
 ckernels/pictures/, with the layout library dagre (MIT). Graphs of more than 120 boxes are shown
-folded by the user's lines or functions; more than 600 boxes unfolded at once keep the places that
-picture.py gave them.
+folded by the user's lines or functions; large ones unfolded keep the places and ways that
+sugiyama.py gave them.
 """
 
 import html
@@ -12,6 +12,7 @@ import os
 
 from . import charts
 from .picture import views
+from .sugiyama import HIGH
 
 PICTURES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "pictures")
 FILLS = {"op": "#eef3fb", "leaf": "#e9f5ea", "move": "#f4f4f4", "kernel": "#fdf1e3"}
@@ -39,7 +40,8 @@ def shown(what):
     """All views of a subject as the page reads them, charts behind the graph of kernels."""
     data = []
     for v in views(what):
-        data.append({"title": v.title, "boxes": v.boxes, "arrows": v.arrows, "sources": v.sources})
+        found = {"title": v.title, "boxes": v.boxes, "arrows": v.arrows, "ways": v.ways}
+        data.append({**found, "sources": v.sources})
         if v.draft is not None:
             found = charts.timeline(getattr(what, "info", what)), charts.memory(v.draft)
             data += [chart for chart in found if chart]
@@ -73,20 +75,19 @@ def page(what, title):
 
 def svg(view, scale=1.0):
     """A View as the text of an SVG."""
-    wide = max((b["x"] + b["w"] / 2 for b in view.boxes), default=0) + 12
+    ends = [b["x"] + b["w"] / 2 for b in view.boxes] + [x for way in view.ways for x, _ in way]
+    wide = max(ends, default=0) + 12
     high = max((b["y"] + b["h"] / 2 for b in view.boxes), default=0) + 12
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide * scale:.0f}" '
         f'height="{high * scale:.0f}" viewBox="-6 -6 {wide:.0f} {high:.0f}" '
         'font-family="sans-serif">'
     ]
-    for a, b in view.arrows:
-        p, q = view.boxes[a], view.boxes[b]
-        y, z = p["y"] + p["h"] / 2, q["y"] - q["h"] / 2
-        middle = (y + z) / 2
+    rows = sorted({b["y"] for b in view.boxes})
+    for (a, b), way in zip(view.arrows, view.ways):
         lines.append(
-            f'<path d="M{p["x"]} {y}C{p["x"]} {middle} {q["x"]} {middle} {q["x"]} {z}" '
-            'fill="none" stroke="#9aa5b1"/>'
+            f'<path d="{curve(view.boxes[a], view.boxes[b], way, rows)}" fill="none" '
+            'stroke="#9aa5b1"/>'
         )
     for b in view.boxes:
         lines.append(
@@ -99,6 +100,21 @@ def svg(view, scale=1.0):
             f'fill="#52606d">{html.escape(b["note"])}</text></g>'
         )
     return "\n".join([*lines, "</svg>"])
+
+
+def curve(p, q, way, rows):
+    """The path of an arrow between boxes of an SVG: straight beside the boxes that it passes."""
+    x, y, k = p["x"], p["y"] + p["h"] / 2, rows.index(p["y"]) + 1
+    path, stops = f"M{x} {y}", []
+    for at, count in way:
+        stops.append((at, rows[k] - HIGH / 2, rows[k + count - 1] + HIGH / 2))
+        k += count
+    end = q["y"] - q["h"] / 2
+    for at, above, below in [*stops, (q["x"], end, end)]:
+        middle = (y + above) / 2
+        path += f"C{x} {middle} {at} {middle} {at} {above}" + (f"V{below}" if below > above else "")
+        x, y = at, below
+    return path
 
 
 def summary(function):

@@ -1,8 +1,8 @@
 """Graphs as boxes and arrows, for `K.draw`: as the user wrote them, after rewriting, as kernels.
 
-A view is made of plain numbers and strings, with a place for every box; what becomes of it, an SVG
-or a page, is in pages.py. Functions in pieces, and functions never called, have only the first
-view: no plan is made for a picture.
+A view is made of plain numbers and strings, with a place for every box and a way for every arrow
+(sugiyama.py); what becomes of it, an SVG or a page, is in drawing.py. Functions in pieces, and
+functions never called, have only the first view: no plan is made for a picture.
 """
 
 import linecache
@@ -13,15 +13,14 @@ from ..graph.shapes import show
 from ..graph.walk import toposort
 from ..plan.instructions import flatten
 from .charts import values
+from .sugiyama import HIGH, layered, routed
 
 SHOWN = 48  # characters of a line
-GAP, LAYER = 18, 46  # pixels between boxes side by side, and between layers
-SWEEPS = 4
 
 
 class Picture:
     """Boxes and arrows. boxes: dicts with label, note, line, kind and what is known beside them
-    (c, parts, share); arrows: (number of a box, number of a box)."""
+    (c, parts, share); arrows: (number of a box, number of a box); ways: see `routed`."""
 
     def __init__(self, title):
         self.title, self.boxes, self.arrows = title, [], []
@@ -43,7 +42,7 @@ class Picture:
                 "line": location(line),
                 "kind": kind,
                 "w": round(width),
-                "h": 34,
+                "h": HIGH,
                 **more,
             }
         )
@@ -58,8 +57,9 @@ class Picture:
         return self.__dict__.setdefault("_pairs", set())
 
     def placed(self):
-        """This with x and y for the middle of each box."""
+        """This with x and y for the middle of each box, and a way for each arrow."""
         layered(self.boxes, self.arrows)
+        self.ways = routed(self.boxes, self.arrows)
         self.__dict__.pop("_pairs", None)
         return self
 
@@ -189,69 +189,3 @@ def times(info, instructions):
     if not table or len(table) != len(instructions):
         return None
     return [round(row.percent, 2) for row in table]
-
-
-# --- where it is drawn ------------------------------------------------------------------------
-
-
-def layered(boxes, arrows):
-    """Give boxes x and y: layers by the longest path, order by the mean of neighbours, places
-    pulled to neighbours (Sugiyama, Tagawa and Toda 1981, without dummy nodes: linear in the graph).
-    """
-    users, sources = [[] for _ in boxes], [[] for _ in boxes]
-    for a, b in arrows:
-        users[a].append(b)
-        sources[b].append(a)
-    rank = ranks(users, sources)
-    layers = {}
-    for k, r in enumerate(rank):
-        layers.setdefault(r, []).append(k)
-    order = [layers[r] for r in sorted(layers)]
-    for row in order:
-        at = 0
-        for k in row:
-            boxes[k]["x"] = at + boxes[k]["w"] / 2
-            at += boxes[k]["w"] + GAP
-    for sweep in range(2 * SWEEPS):
-        down = sweep % 2 == 0
-        for row in order if down else reversed(order):
-            settle(boxes, row, sources if down else users, sweep < SWEEPS)
-    left = min((b["x"] - b["w"] / 2 for b in boxes), default=0)
-    for r, row in enumerate(order):
-        for k in row:
-            boxes[k]["x"] = round(boxes[k]["x"] - left, 1)
-            boxes[k]["y"] = r * (34 + LAYER) + 17
-
-
-def ranks(users, sources):
-    """The layer of each box: behind all it reads; leaves right before what reads them first."""
-    waiting, rank = [len(s) for s in sources], [0] * len(users)
-    queue = [k for k, n in enumerate(waiting) if not n]
-    for k in queue:
-        for u in users[k]:
-            rank[u] = max(rank[u], rank[k] + 1)
-            waiting[u] -= 1
-            if not waiting[u]:
-                queue.append(u)
-    for k, s in enumerate(sources):
-        if not s and users[k]:
-            rank[k] = min(rank[u] for u in users[k]) - 1
-    return rank
-
-
-def settle(boxes, row, neighbours, reorder):
-    """Pull the boxes of a layer to the mean place of their neighbours, without overlaps."""
-    want = {}
-    for k in row:
-        near = [boxes[n]["x"] for n in neighbours[k]]
-        want[k] = sum(near) / len(near) if near else boxes[k]["x"]
-    if reorder:
-        row.sort(key=want.get)
-    apart = [(boxes[a]["w"] + boxes[b]["w"]) / 2 + GAP for a, b in zip(row, row[1:])]
-    right, left = [want[k] for k in row], [want[k] for k in row]
-    for i in range(1, len(row)):
-        right[i] = max(right[i], right[i - 1] + apart[i - 1])
-    for i in range(len(row) - 2, -1, -1):
-        left[i] = min(left[i], left[i + 1] - apart[i])
-    for k, a, b in zip(row, left, right):
-        boxes[k]["x"] = (a + b) / 2

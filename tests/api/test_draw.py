@@ -358,6 +358,20 @@ def test_rows_that_arrows_cross_are_counted(arrows, rows):
 
 
 @needs_node
+def test_arrows_run_straight_beside_the_boxes_that_they_pass():
+    boxes = [
+        {"x": x, "y": y, "w": 60, "h": 34} for x, y in [(30, 17), (30, 97), (40, 177), (50, 257)]
+    ]
+    view = {"boxes": boxes, "arrows": [[0, 1], [0, 3]], "ways": [[], [[66, 1], [76, 1]]]}
+    bends = fold("fold.bendsOf(view)", view)
+    assert bends == [[], [{"x": 66, "y": 97, "z": 97}, {"x": 76, "y": 177, "z": 177}]]
+    path = fold("fold.route(view.boxes[0], view.boxes[3], fold.bendsOf(view)[1])", view)
+    assert "66 77V117" in path and "76 157V197" in path and path.endswith("50 240")
+    up = fold("fold.route(view.boxes[3], view.boxes[0], [{x: 66, y: 177, z: 97}])", view)
+    assert up.startswith("M50 240") and "66 197V77" in up and up.endswith("30 34")
+
+
+@needs_node
 def test_small_views_are_read_unfolded():
     assert fold("fold.firstLevel(view)", some_view()) == "all"
     view = some_view()
