@@ -18,7 +18,7 @@ from ..codegen.lower import Lowering, loaded
 from ..graph.node import make
 from ..graph.op import having, rules
 from ..graph.shapes import product
-from ..graph.sizes import bare, sizes_in, surely, value_of
+from ..graph.sizes import bare, sizes_in, value_of
 from ..graph.walk import consumers, rebuild
 from ..ops.scan import is_scan, without_rows
 from ..schedule.chunks import in_chunks
@@ -29,7 +29,6 @@ from ..schedule.order import Order, units_of
 from . import bands, epilogue, gemm, native, scan  # noqa: F401  (gemm, scan: their lowerings)
 from .context import Context
 from .instructions import KernelCall, PyCall, RuntimeCall
-from .lowerings import indexed
 from .lowerings.movement import lies_in, narrow
 from .orders import Orders
 from .partial import PartialUpdates, partial_updates
@@ -87,7 +86,6 @@ class Binder:
         self.partial = partial_updates(self.order, ends, () if self.inside else self.variables)
         self.states = {}  # of a body: see Context.inner
         self.apart = {}  # {uid of what is read in steps: a copy without}
-        self.checked = {}  # {uid of indices: sizes of which they are known to be indices}
         for node in self.order:
             if node.op.name == "item":
                 plan.used.setdefault(node.inputs[0].uid, {})[node.attrs["index"]] = node
@@ -99,6 +97,7 @@ class Binder:
             k: i for k, i in homes.items() if self.plan.orders.result(self.ends[k][1]) is None
         }
         self.homes, self.moved = natural, {}
+        self.plan.changing = {("out", k) for k in natural}
         for k, i in natural.items():
             if i in leaves:
                 self.plan.lies(leaves[i])
@@ -245,11 +244,7 @@ class Binder:
         for node in unit.nodes:
             for operand, _, axis, width in gather_of(node).picks if is_gather(node) else ():
                 index, size = node.inputs[operand], node.inputs[0].shape[axis] - width + 1
-                known = self.checked.setdefault(index.uid, [])
-                if 0 in index.shape or any(surely(size, n) for n in known):
-                    continue
-                known.append(size)
-                self.plan.launch(indexed.checked(self.plan.layout(index), size), [node], "check")
+                self.plan.check(index, self.plan.layout(index), size, node)
 
     def emit_calls(self, nodes, stored):
         """A loop whose kernel cannot be had: the oracles of its nodes one after the other.

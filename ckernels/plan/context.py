@@ -14,11 +14,12 @@ from ..codegen.layout import as_pairs, fresh, part_of_pairs, view
 from ..codegen.lower import Lowering
 from ..graph.folding import of_sizes
 from ..graph.shapes import product
-from ..graph.sizes import Size, greatest, value_of
+from ..graph.sizes import Size, greatest, surely, value_of
 from ..schedule.cost import least_units
 from ..schedule.group import Group
 from . import native
 from .instructions import KernelCall
+from .lowerings import indexed
 from .lowerings.movement import part, without
 from .template import SizedConstant
 
@@ -50,6 +51,8 @@ class Context:
         self.stores = {}  # {uid of a store in place: what it changes}
         self.framed = {}  # {uid of a state: a store} where nothing around that changes
         self.used = {}  # {uid of a node: {index: item of it that is used}}
+        self.checked = {}  # {uid of indices: sizes of which they are known to be indices}
+        self.changing = set()  # buffers of results that may lie where inputs do
         self.orders, self.planes = None, frozenset()
 
     # ---- where nodes lie ------------------------------------------------------------------------
@@ -203,8 +206,9 @@ class Context:
         """The next instruction."""
         self.instructions.append(instr)
 
-    def launch(self, launch, nodes, name=None):
-        """The instruction of a Launch, where it has anything to do."""
+    def launch(self, launch, nodes, name=None, looked=False):
+        """The instruction of a Launch, where it has anything to do. looked: whether its indices
+        were looked at before."""
         if not launch.n:
             return
         self.add(
@@ -220,11 +224,38 @@ class Context:
                 writes=launch.writes,
                 inplace=launch.inplace,
                 kernel=launch.kernel,
+                looked=looked,
                 node=nodes[-1] if nodes else None,
                 nodes=list(nodes),
                 work=launch.work,
             )
         )
+
+    def check(self, index, array, size, node):
+        """An instruction that fails where an element of `array`, which is `index` as it lies, is no
+        index into an axis of `size`; none where that is known."""
+        if 0 not in array.shape and self.is_new(index, size):
+            self.launch(indexed.checked(array, size), [node], "check")
+
+    def is_new(self, index, size):
+        """Whether nobody looked yet whether these are indices into an axis of `size`; from now on
+        somebody did."""
+        known = self.checked.setdefault(index.uid, [])
+        new = not any(surely(size, n) for n in known)
+        if new:
+            known.append(size)
+        return new
+
+    def looked_at(self, node, indices, nest):
+        """Whether the indices of a nest are looked at before it runs, as they are where it reads or
+        writes the memory of an argument: nothing may fail once that changes."""
+        looked = nest.far.buffer in self.changing
+        for index, place in zip(indices, nest.indices):
+            if looked:
+                self.check(index, place.layout, place.size, node)
+            elif 0 not in place.layout.shape:
+                self.is_new(index, place.size)  # it looks itself
+        return looked
 
     def copy(self, source, target=None):
         """An instruction that copies one layout to another (a fresh contiguous one)."""

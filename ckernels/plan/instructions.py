@@ -81,6 +81,7 @@ class KernelCall(Instruction):
     grain: int = 1
     inplace: list = field(default_factory=list)  # (result, operand) buffers that may be one
     work: object = 0  # picoseconds, as a size
+    looked: bool = False  # whether its indices were looked at before
 
     def words(self):
         return self.dims

@@ -174,6 +174,7 @@ def lower(draft):
 
         written = TakenOver(draft.instructions, draft.binder.homes, draft.binder.moved, draft.asked)
         draft.homes, draft.into = written.kept, written.first
+        draft.instructions = written.instructions
         if not written.lost:
             break
         bind(draft)

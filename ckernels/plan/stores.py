@@ -16,11 +16,12 @@ from ..ops.scan import ScanSignature
 from ..schedule.group import base
 
 STORES = ("set_slice", "inc_slice", "advanced_set", "advanced_inc")
+WITH_KERNELS = (*STORES, "advanced_combine")
 
 
 def is_store(node):
     """Whether `node` changes some elements of a tensor and has a kernel for that."""
-    return node.op.name in STORES and not dtypes.is_complex(node.dtype) and node.size != 1
+    return node.op.name in WITH_KERNELS and not dtypes.is_complex(node.dtype) and node.size != 1
 
 
 def added_first(node):

@@ -4,8 +4,8 @@ An input whose last value is a result is like a state of a scan: stores may writ
 and a loop that reads of it no more than the element that it makes may write over it. The runtime
 runs all before the first instruction that does so, then looks at the result that says whether the
 values of the call suit the plan, and writes. Nothing may fail from there on, since an error is to
-leave all arguments as they were: where something may, the results are computed beside, and the
-caller copies them.
+leave all arguments as they were: what may fail comes before where it reads nothing of what is
+written, as looks at indices do; else the results are computed beside, and the caller copies them.
 """
 
 import re
@@ -41,7 +41,8 @@ def cannot_fail(instr, spans=None):
     if isinstance(instr, KernelCall):
         kernel = instr.kernel
         known = isinstance(kernel, Kernel) or kernel is not None and kernel.form in MOVES
-        return known and (all(map(spans.within, instr.nodes)) and len(instr.nodes) > 0
+        return known and (instr.looked
+                          or all(map(spans.within, instr.nodes)) and len(instr.nodes) > 0
                           or not FAILS.search(emit(kernel)[1]))  # fmt: skip
     if isinstance(instr, Scan):
         inner = spans.inside(instr.node)
@@ -53,22 +54,49 @@ def cannot_fail(instr, spans=None):
     return isinstance(instr, Native) and isinstance(instr.record, TransposeDims)
 
 
+def ordered(instructions, early, ends):
+    """The instructions in an order in which those that are `early` come before the first one that
+    writes to one of `ends`, where what they read and write lets them; `early` in that order too."""
+    seen = [[set(buffers) for buffers in touched(instr)] for instr in instructions]
+    writers = [n for n, (_, writes) in enumerate(seen) if writes & ends]
+    if not writers:
+        return instructions, early
+    head, waiting = list(range(writers[0])), list(range(writers[0], len(seen)))
+    for n in [n for n in waiting if early[n]]:
+        at = waiting.index(n)
+        wanted, stay = [n], []
+        for m in reversed(waiting[:at]):  # from what it needs to what they need
+            apart = all(disjoint(seen[m], seen[w]) for w in wanted)
+            (stay if apart else wanted).append(m)
+        if not any(m in writers for m in wanted):
+            head += reversed(wanted)
+            waiting = [*reversed(stay), *waiting[at + 1 :]]
+    order = head + waiting
+    return [instructions[n] for n in order], [early[n] for n in order]
+
+
+def disjoint(one, other):
+    """Whether two instructions may change places: neither writes what the other touches."""
+    return not (one[1] & (other[0] | other[1]) or other[1] & one[0])
+
+
 class TakenOver:
-    """Which results lie in inputs after all. kept: {result: input}; first: the number of the first
-    instruction that writes there; lost: those of `moved` that may not.
+    """Which results lie in inputs after all. kept: {result: input}; instructions: in their order;
+    first: the number of the first one that writes there; lost: those of `moved` that may not.
 
     moved: {result: input} of which the plan reads the input where the result lies; asked: the
     result that has to be known before, or None.
     """
 
     def __init__(self, instructions, homes, moved, asked):
-        self.seen = [touched(instr) for instr in instructions]
-        self.instructions = instructions
         spans = Spans()
-        failing = [n for n, instr in enumerate(instructions) if not cannot_fail(instr, spans)]
-        known = max(failing, default=-1)
-        if asked is not None:
-            known = max([known, *self.writers(("out", asked))])
+        early = [not cannot_fail(instr, spans) or asked is not None
+                 and ("out", asked) in touched(instr)[1] for instr in instructions]  # fmt: skip
+        if any(early):
+            instructions, early = ordered(instructions, early, {("out", k) for k in homes})
+        self.instructions = instructions
+        self.seen = [touched(instr) for instr in instructions]
+        known = max((n for n, first in enumerate(early) if first), default=-1)
         self.kept, self.first = {}, len(instructions)
         for k, i in homes.items():
             writers = self.writers(("out", k))
@@ -90,4 +118,4 @@ class TakenOver:
             return True
         instr = self.instructions[writers[0]]
         alike = (("out", k), ("in", i)) in instr.inplace
-        return readers[-1] == writers[0] and len(writers) == 1 and alike
+        return readers[-1] == writers[0] and alike

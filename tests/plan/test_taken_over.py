@@ -310,6 +310,128 @@ def test_indices_that_data_gives():
             np.testing.assert_array_equal(got, want)
 
 
+# ---- at indices that data give -----------------------------------------------------------------
+
+
+def put_at(a, b, at, to):
+    a[at] = b[to]
+
+
+def add_at(a, b, at, to):
+    a[at] += b[to]
+
+
+def each_added(a, b, at, to):
+    np.add.at(a, at, b[to])
+    np.subtract.at(b, to, 1)
+
+
+def greatest_at(a, b, at, to):
+    np.maximum.at(a, at, b[to])
+
+
+def doubled(a, b, at, to):
+    a[at] *= 2
+    a[to] -= 1
+    a[at] /= 4
+
+
+def crossed(a, b, at, to):
+    a[at] = b[at]
+    b[to] = a[to]
+
+
+def read_between(a, b, at, to):
+    a[at] = 7
+    found = a[to] + b[at]
+    b[at] = 1
+    return found.sum(), a[0]
+
+
+def one_of_both(a, b, at, to):
+    a[0] += 1
+    b[at] = a[to]
+    a[at + 1] = 3
+
+
+def whole_then_few(a, b, at, to):
+    a *= 2
+    a[at] = 0
+    b += a
+
+
+def few_then_all(a, b, at, to):
+    a[at] = b[to]
+    a -= a.mean(0)
+
+
+def of_what_changed(a, b, at, to):
+    a[at] = b[to]
+    a[abs(a[at]).astype(int).ravel()[:2] % 9] = 5
+
+
+def by_pairs(a, b, at, to):
+    a.reshape(-1)[at] = b.reshape(-1)[to]
+    np.put(b, at, 2)
+
+
+INDEXED = [put_at, add_at, each_added, greatest_at, doubled, crossed, read_between, one_of_both,
+           whole_then_few, few_then_all, of_what_changed, by_pairs]  # fmt: skip
+AT = {
+    "some": ([1, 5, 8], [2, 1, 0]),
+    "again": ([3, 3, -1], [-4, 2, 2]),
+    "none": ([], []),
+    "wrong": ([1, 9, 2], [0, 1, 2]),
+    "wrong from below": ([1, -10, 2], [0, 1, 2]),
+    "wrong later": ([1, 2, 3], [4, 5, 9]),
+    "last": ([8, 1, 2], [8, 0, -9]),
+}
+
+
+@pytest.mark.parametrize("kind", ["int64", "int32", "int8"])
+@pytest.mark.parametrize("shape", [(9,), (9, 4)])
+@pytest.mark.parametrize("f", INDEXED, ids=lambda f: f.__name__)
+def test_stores_at_indices(f, shape, kind):
+    g = ck.jit(f)
+    for name, (at, to) in AT.items():
+        got, want = ([numbers(shape, "float64", 1), numbers(shape, "float64", 2)] for _ in range(2))
+        at, to = np.array(at, kind), np.array(to, kind)
+        found, wanted = outcome(g, [*got, at, to])[0], outcome(f, [*want, at, to])[0]
+        assert type(found) is type(wanted), name
+        compare(found, wanted)
+        for x, y in zip(got, want):
+            compare(x, y)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8", "bool", "complex128", "float16"])
+@pytest.mark.parametrize("f", [put_at, each_added, greatest_at, crossed], ids=lambda f: f.__name__)
+def test_stores_of_every_kind_of_number(f, dtype):
+    if f is each_added and dtype == "bool":
+        return
+    at, to = np.array([1, 5, 8, 5]), np.array([2, -1, 0, 1])
+    same(f, lambda: [numbers((9, 3), dtype, 3), numbers((9, 3), dtype, 4), at, to])
+
+
+def test_indices_that_the_argument_holds():
+    def own(a, b):
+        a[a] = b
+        a[b] += a[:3]
+
+    for values in ([2, 0, 1, 3], [3, 3, 9, 1], [0, 1, 2, -4]):
+        same(own, lambda v=values: [np.array(v), np.array([1, 0, 2, 1])])
+        same(own, lambda v=values: [np.array(v), np.array([1, 0, 2])])
+
+
+def test_few_stores_at_indices_copy_nothing():
+    a, b = numbers((12, 4), "float64", 1), numbers((12, 4), "float64", 2)
+    at, to = np.array([1, 5, 8]), np.array([2, 1, 0])
+    for f in (put_at, add_at, greatest_at, doubled, whole_then_few, by_pairs):
+        assert all(taken(f, a.copy(), b.copy(), at, to)), f
+    assert taken(crossed, a.copy(), b.copy(), at, to) == [True, True]
+    assert taken(each_added, a.copy(), b.copy(), at, to) == [True, True]
+    assert not any(taken(of_what_changed, a.copy(), b.copy(), at, to))
+
+
 def test_other_sizes_take_the_same_plan():
     g = ck.jit(moving)
     for n in (20, 30, 50, 9, 1000):
@@ -482,7 +604,8 @@ IN, OUT, TMP = ("in", 0), ("out", 0), ("tmp", 1)
         ([kernel([IN], [TMP]), kernel([TMP], [OUT])], True),
         ([kernel([("in", 1)], [OUT]), kernel([IN], [TMP])], False),
         ([kernel([IN], [OUT], [(OUT, IN)]), kernel([IN], [TMP])], False),
-        ([kernel([IN], [OUT], [(OUT, IN)]), kernel([TMP], [OUT])], False),
+        ([kernel([IN], [OUT], [(OUT, IN)]), kernel([TMP], [OUT])], True),
+        ([kernel([IN], [OUT], [(OUT, IN)]), kernel([IN], [OUT], [(OUT, IN)])], False),
     ],
 )
 def test_nothing_reads_what_is_overwritten(instructions, kept):
@@ -494,14 +617,39 @@ def test_what_fails_comes_first():
     call = PyCall(name="", pointers=[], call=None, ins=[], outs=[])
     assert not cannot_fail(call)
     before = TakenOver([call, kernel([], [OUT])], {0: 0}, {0: 0}, None)
+    call = PyCall(name="", pointers=[], call=None, ins=[], outs=[], reads=[OUT])
     after = TakenOver([kernel([], [OUT]), call], {0: 0}, {0: 0}, None)
     assert (before.kept, before.first, before.lost) == ({0: 0}, 1, set())
     assert (after.kept, after.first, after.lost) == ({}, 2, {0})
 
 
+def test_what_may_fail_is_done_before_where_it_may():
+    def look(reads):
+        return PyCall(name="", pointers=[], call=None, ins=[], outs=[], reads=reads, writes=[TMP])
+
+    write, use = kernel([], [OUT]), kernel([TMP], [OUT])
+    for late, first, kept in (
+        (look([("in", 1)]), 1, {0: 0}),
+        (look([OUT]), 2, {}),
+    ):
+        found = TakenOver([write, late, use], {0: 0}, {0: 0}, None)
+        assert (found.kept, found.first) == (kept, first if kept else 3)
+        assert found.instructions == ([late, write, use] if kept else [write, late, use])
+    # what it reads comes before it as well
+    make, late = kernel([("in", 1)], [("tmp", 2)]), look([("tmp", 2)])
+    found = TakenOver([write, make, late, use], {0: 0}, {0: 0}, None)
+    assert found.instructions == [make, late, write, use]
+    # and stays where its result is written where something else lies until then
+    read = kernel([TMP], [OUT])
+    found = TakenOver([write, read, late, use], {0: 0}, {0: 0}, None)
+    assert found.kept == {}
+
+
 def test_the_truth_value_comes_first():
     asked = ("out", 1)
-    for order, kept in (([asked, OUT], {0: 0}), ([OUT, asked], {})):
+    for order in ([asked, OUT], [OUT, asked]):
         found = TakenOver([kernel([], [each]) for each in order], {0: 0}, {}, 1)
-        assert found.kept == kept
+        assert found.kept == {0: 0} and found.instructions[0].writes == [asked]
+    late = [kernel([], [OUT]), kernel([OUT], [asked])]
+    assert TakenOver(late, {0: 0}, {}, 1).kept == {}
     assert TakenOver([kernel([], [OUT, asked])], {0: 0}, {}, 1).kept == {}

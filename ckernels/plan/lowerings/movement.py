@@ -282,9 +282,13 @@ def gathering(nest_of):
             return False
         x, *arrays = [plan.layout(i) for i in node.inputs]
         result = replace(x, buffer=None, shape=node.shape, strides=contiguous_strides(node.shape))
-        if nest_of(node, x, result, arrays) is None:
+        nest = nest_of(node, x, result, arrays)
+        if nest is None:
             return False
-        plan.launch(indexed.gather(nest_of(node, x, plan.place(node), arrays)), [node])
+        looked = plan.looked_at(node, node.inputs[1:], nest)
+        plan.launch(
+            indexed.gather(nest_of(node, x, plan.place(node), arrays)), [node], None, looked
+        )
         return True
 
     return lower
@@ -338,7 +342,8 @@ def writing(how):
                 plan.copy(lay) if lay.buffer == target.buffer else lay for lay in (values, *arrays)
             ]
         nest = indexed.template_nest(template, target, values, arrays)
-        plan.launch(indexed.scatter(nest, how), [node])
+        looked = plan.looked_at(node, indices, nest)
+        plan.launch(indexed.scatter(nest, how), [node], None, looked)
         return True
 
     return lower
