@@ -459,6 +459,15 @@ class Printer:
     def finish_strip(self, i):
         self.define_as(i, f"v{i}", self.accumulated(i, "[c]"))
 
+    def reduced_alone(self, i, text):
+        """The result of reduction i of one value."""
+        flag = f"bad_{i}"
+        self.accumulator(i)
+        if self.accumulators[i].nan:
+            self.flag(flag, i)
+        self.accumulate(i, f"a_{i}", flag, text)
+        self.define_as(i, f"v{i}", self.accumulated(i))
+
     def fold_strip(self, i):
         """Let each m neighbouring accumulators be what all m of them are together."""
         nan = self.accumulators[i].nan

@@ -40,11 +40,21 @@ class Columns(Nest):
         c = self.c
         c.let(n=self.dims.n)
         self.arrays()
+        alone = self.may_be_alone()
+        if alone:
+            c.let(most=f"{self.run_sizes()[0]} == 1 ? n : {self.width}")
         c.var(row="lo / n", j0="lo % n")
         with c.while_("lo < hi"):
-            c.var_at_most("w", "n - j0 < hi - lo ? n - j0 : hi - lo", self.width)
+            width = "most" if alone else self.width
+            c.var_at_most("w", "n - j0 < hi - lo ? n - j0 : hi - lo", width)
             self.shift(self.rows_of("row"), "a", extra="j0")
-            self.stages("0", None)
+            if alone:
+                with c.if_(f"{self.run_sizes()[0]} == 1"):
+                    self.row_alone()
+                with c.block("else"):
+                    self.stages("0", None)
+            else:
+                self.stages("0", None)
             c.update("lo += w", "j0 += w")
             c.update("j0 = 0", "row++", when="j0 == n")
 
@@ -54,6 +64,37 @@ class Columns(Nest):
                 self.c.strip_accumulator(i, self.width)
             if i in self.kept:
                 self.c.row_on_stack(f"s{i}", v.dtype, self.width)
+
+    def may_be_alone(self):
+        """Whether the one row of a strip can be reduced and stored in one loop, with accumulators
+        in registers: max of 1 x 262,144 floats takes 25 us, 47 by loops of their own to start,
+        reduce and store (Zen 4, one core)."""
+        if len(self.levels) != 1 or self.k.runs != 1 or self.kept or self.places:
+            return False
+        reductions, stores = self.work[self.levels[0]]
+        before = set(self.needed(self.roots(reductions, ())))
+        return not stores and before.isdisjoint(self.needed(self.last_roots(), 1))
+
+    def last_roots(self):
+        return [v for _, v in self.final_stores()]
+
+    def row_alone(self):
+        c, (reductions, _) = self.c, self.work[self.levels[0]]
+        before = self.needed(self.roots(reductions, ()))
+        after = self.needed(self.last_roots(), 1)
+        self.shift(self.unravel("0", self.run_sizes(), "q_"), "b")
+        self.numbers(0)
+        self.numbers(1)
+        with c.vector("c", "0", "w"):
+            for i in before:
+                self.define(i, "b", "c", self.names(before))
+            for i in reductions:
+                c.reduced_alone(i, self.names(before)(self.k.values[i].args[0]))
+            for i in after:
+                if not self.k.values[i].reduces:
+                    self.define(i, "a", "c", self.names(after))
+            for operand, value in self.final_stores():
+                self.store_result(operand, self.names(after)(value))
 
     def stages(self, first, last):
         """Loops over rows, and between two of them one loop over the columns of the strip."""
@@ -137,9 +178,7 @@ class Columns(Nest):
         c, values = self.c, self.k.values
         kept = [i for i in self.kept if self.gap_of(i) == gap]
         order = self.needed([*kept, *(v for _, v in stores)], gap)
-        for i, v in enumerate(values):
-            if not (v.vec or v.fixed or v.run or v.reduces) and self.loops_before(v) == gap:
-                self.define(i, "a", "0")
+        self.numbers(gap)
         if not (order or starts or stores):
             return
         name = self.names(order)
@@ -155,6 +194,12 @@ class Columns(Nest):
                 self.store_result(operand, name(value))
             for i in starts:
                 c.start_strip(i)
+
+    def numbers(self, gap):
+        """What is one number for all columns, and known after `gap` loops over rows."""
+        for i, v in enumerate(self.k.values):
+            if not (v.vec or v.fixed or v.run or v.reduces) and self.loops_before(v) == gap:
+                self.define(i, "a", "0")
 
     def store_result(self, operand, text):
         self.store(operand, "a", "c", text)

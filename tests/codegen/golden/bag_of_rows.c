@@ -67,80 +67,100 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
     const int64_t size1_0 = d[5], far1_0 = d[6];
     const int64_t n = d[0];
     double a_2[256];
+    const int64_t most = d[2] == 1 ? n : 256;
     int64_t row = lo / n, j0 = lo % n;
     while (lo < hi) {
-        int64_t w = n - j0 < hi - lo ? n - j0 : hi - lo; if (w > 256) w = 256;
+        int64_t w = n - j0 < hi - lo ? n - j0 : hi - lo; if (w > most) w = most;
         const int64_t r0 = row;
         const int64_t *const a0 = x0 + r0 * d[3];
         const float *const a1 = x1 + j0;
         float *const a2 = y2 + r0 * d[7] + j0;
-        #pragma GCC ivdep
-        for (int64_t c = 0; c < w; c++) {
-            a_2[c] = 0;
-        }
-        int64_t q0 = 0;
-        for (; q0 + 8 <= d[2]; q0 += 8) {
-            const int64_t *const b0_0 = a0 + (q0 + 0) * d[4];
-            const int64_t ek1_0_0 = b0_0[0] + (b0_0[0] < 0 ? size1_0 : 0);
-            const int64_t k1_0_0 = ek1_0_0 >= 0 && ek1_0_0 < size1_0 ? ek1_0_0 : 0;
-            const float *const b1_0 = a1 + k1_0_0 * far1_0;
-            const int64_t *const b0_1 = a0 + (q0 + 1) * d[4];
-            const int64_t ek1_0_1 = b0_1[0] + (b0_1[0] < 0 ? size1_0 : 0);
-            const int64_t k1_0_1 = ek1_0_1 >= 0 && ek1_0_1 < size1_0 ? ek1_0_1 : 0;
-            const float *const b1_1 = a1 + k1_0_1 * far1_0;
-            const int64_t *const b0_2 = a0 + (q0 + 2) * d[4];
-            const int64_t ek1_0_2 = b0_2[0] + (b0_2[0] < 0 ? size1_0 : 0);
-            const int64_t k1_0_2 = ek1_0_2 >= 0 && ek1_0_2 < size1_0 ? ek1_0_2 : 0;
-            const float *const b1_2 = a1 + k1_0_2 * far1_0;
-            const int64_t *const b0_3 = a0 + (q0 + 3) * d[4];
-            const int64_t ek1_0_3 = b0_3[0] + (b0_3[0] < 0 ? size1_0 : 0);
-            const int64_t k1_0_3 = ek1_0_3 >= 0 && ek1_0_3 < size1_0 ? ek1_0_3 : 0;
-            const float *const b1_3 = a1 + k1_0_3 * far1_0;
-            const int64_t *const b0_4 = a0 + (q0 + 4) * d[4];
-            const int64_t ek1_0_4 = b0_4[0] + (b0_4[0] < 0 ? size1_0 : 0);
-            const int64_t k1_0_4 = ek1_0_4 >= 0 && ek1_0_4 < size1_0 ? ek1_0_4 : 0;
-            const float *const b1_4 = a1 + k1_0_4 * far1_0;
-            const int64_t *const b0_5 = a0 + (q0 + 5) * d[4];
-            const int64_t ek1_0_5 = b0_5[0] + (b0_5[0] < 0 ? size1_0 : 0);
-            const int64_t k1_0_5 = ek1_0_5 >= 0 && ek1_0_5 < size1_0 ? ek1_0_5 : 0;
-            const float *const b1_5 = a1 + k1_0_5 * far1_0;
-            const int64_t *const b0_6 = a0 + (q0 + 6) * d[4];
-            const int64_t ek1_0_6 = b0_6[0] + (b0_6[0] < 0 ? size1_0 : 0);
-            const int64_t k1_0_6 = ek1_0_6 >= 0 && ek1_0_6 < size1_0 ? ek1_0_6 : 0;
-            const float *const b1_6 = a1 + k1_0_6 * far1_0;
-            const int64_t *const b0_7 = a0 + (q0 + 7) * d[4];
-            const int64_t ek1_0_7 = b0_7[0] + (b0_7[0] < 0 ? size1_0 : 0);
-            const int64_t k1_0_7 = ek1_0_7 >= 0 && ek1_0_7 < size1_0 ? ek1_0_7 : 0;
-            const float *const b1_7 = a1 + k1_0_7 * far1_0;
-            #pragma GCC ivdep
-            for (int64_t c = 0; c < w; c++) {
-                const float v1_0 = b1_0[c];
-                const float v1_1 = b1_1[c];
-                const float v1_2 = b1_2[c];
-                const float v1_3 = b1_3[c];
-                const float v1_4 = b1_4[c];
-                const float v1_5 = b1_5[c];
-                const float v1_6 = b1_6[c];
-                const float v1_7 = b1_7[c];
-                a_2[c] += (((v1_0 + v1_1) + (v1_2 + v1_3)) + ((v1_4 + v1_5) + (v1_6 + v1_7)));
-            }
-        }
-        for (; q0 < d[2]; q0++) {
-            const int64_t q_0 = q0;
+        if (d[2] == 1) {
+            const int64_t q_0 = 0;
             const int64_t *const b0 = a0 + q_0 * d[4];
             const int64_t ek1_0 = b0[0] + (b0[0] < 0 ? size1_0 : 0);
             const int64_t k1_0 = ek1_0 >= 0 && ek1_0 < size1_0 ? ek1_0 : 0;
             const float *const b1 = a1 + k1_0 * far1_0;
             #pragma GCC ivdep
             for (int64_t c = 0; c < w; c++) {
+                const int64_t v0 = b0[0];
                 const float v1 = b1[c];
-                a_2[c] += v1;
+                double a_2 = 0;
+                a_2 += v1;
+                const float v2 = (float)a_2;
+                a2[c] = v2;
             }
         }
-        #pragma GCC ivdep
-        for (int64_t c = 0; c < w; c++) {
-            const float v2 = (float)a_2[c];
-            a2[c] = v2;
+        else {
+            #pragma GCC ivdep
+            for (int64_t c = 0; c < w; c++) {
+                a_2[c] = 0;
+            }
+            int64_t q0 = 0;
+            for (; q0 + 8 <= d[2]; q0 += 8) {
+                const int64_t *const b0_0 = a0 + (q0 + 0) * d[4];
+                const int64_t ek1_0_0 = b0_0[0] + (b0_0[0] < 0 ? size1_0 : 0);
+                const int64_t k1_0_0 = ek1_0_0 >= 0 && ek1_0_0 < size1_0 ? ek1_0_0 : 0;
+                const float *const b1_0 = a1 + k1_0_0 * far1_0;
+                const int64_t *const b0_1 = a0 + (q0 + 1) * d[4];
+                const int64_t ek1_0_1 = b0_1[0] + (b0_1[0] < 0 ? size1_0 : 0);
+                const int64_t k1_0_1 = ek1_0_1 >= 0 && ek1_0_1 < size1_0 ? ek1_0_1 : 0;
+                const float *const b1_1 = a1 + k1_0_1 * far1_0;
+                const int64_t *const b0_2 = a0 + (q0 + 2) * d[4];
+                const int64_t ek1_0_2 = b0_2[0] + (b0_2[0] < 0 ? size1_0 : 0);
+                const int64_t k1_0_2 = ek1_0_2 >= 0 && ek1_0_2 < size1_0 ? ek1_0_2 : 0;
+                const float *const b1_2 = a1 + k1_0_2 * far1_0;
+                const int64_t *const b0_3 = a0 + (q0 + 3) * d[4];
+                const int64_t ek1_0_3 = b0_3[0] + (b0_3[0] < 0 ? size1_0 : 0);
+                const int64_t k1_0_3 = ek1_0_3 >= 0 && ek1_0_3 < size1_0 ? ek1_0_3 : 0;
+                const float *const b1_3 = a1 + k1_0_3 * far1_0;
+                const int64_t *const b0_4 = a0 + (q0 + 4) * d[4];
+                const int64_t ek1_0_4 = b0_4[0] + (b0_4[0] < 0 ? size1_0 : 0);
+                const int64_t k1_0_4 = ek1_0_4 >= 0 && ek1_0_4 < size1_0 ? ek1_0_4 : 0;
+                const float *const b1_4 = a1 + k1_0_4 * far1_0;
+                const int64_t *const b0_5 = a0 + (q0 + 5) * d[4];
+                const int64_t ek1_0_5 = b0_5[0] + (b0_5[0] < 0 ? size1_0 : 0);
+                const int64_t k1_0_5 = ek1_0_5 >= 0 && ek1_0_5 < size1_0 ? ek1_0_5 : 0;
+                const float *const b1_5 = a1 + k1_0_5 * far1_0;
+                const int64_t *const b0_6 = a0 + (q0 + 6) * d[4];
+                const int64_t ek1_0_6 = b0_6[0] + (b0_6[0] < 0 ? size1_0 : 0);
+                const int64_t k1_0_6 = ek1_0_6 >= 0 && ek1_0_6 < size1_0 ? ek1_0_6 : 0;
+                const float *const b1_6 = a1 + k1_0_6 * far1_0;
+                const int64_t *const b0_7 = a0 + (q0 + 7) * d[4];
+                const int64_t ek1_0_7 = b0_7[0] + (b0_7[0] < 0 ? size1_0 : 0);
+                const int64_t k1_0_7 = ek1_0_7 >= 0 && ek1_0_7 < size1_0 ? ek1_0_7 : 0;
+                const float *const b1_7 = a1 + k1_0_7 * far1_0;
+                #pragma GCC ivdep
+                for (int64_t c = 0; c < w; c++) {
+                    const float v1_0 = b1_0[c];
+                    const float v1_1 = b1_1[c];
+                    const float v1_2 = b1_2[c];
+                    const float v1_3 = b1_3[c];
+                    const float v1_4 = b1_4[c];
+                    const float v1_5 = b1_5[c];
+                    const float v1_6 = b1_6[c];
+                    const float v1_7 = b1_7[c];
+                    a_2[c] += (((v1_0 + v1_1) + (v1_2 + v1_3)) + ((v1_4 + v1_5) + (v1_6 + v1_7)));
+                }
+            }
+            for (; q0 < d[2]; q0++) {
+                const int64_t q_0 = q0;
+                const int64_t *const b0 = a0 + q_0 * d[4];
+                const int64_t ek1_0 = b0[0] + (b0[0] < 0 ? size1_0 : 0);
+                const int64_t k1_0 = ek1_0 >= 0 && ek1_0 < size1_0 ? ek1_0 : 0;
+                const float *const b1 = a1 + k1_0 * far1_0;
+                #pragma GCC ivdep
+                for (int64_t c = 0; c < w; c++) {
+                    const int64_t v0 = b0[0];
+                    const float v1 = b1[c];
+                    a_2[c] += v1;
+                }
+            }
+            #pragma GCC ivdep
+            for (int64_t c = 0; c < w; c++) {
+                const float v2 = (float)a_2[c];
+                a2[c] = v2;
+            }
         }
         lo += w; j0 += w;
         if (j0 == n) { j0 = 0; row++; }

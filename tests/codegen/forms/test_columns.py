@@ -1,0 +1,53 @@
+"""Columns: a strip of one row is reduced and stored in one loop, to NumPy's numbers."""
+
+import numpy as np
+import pytest
+
+from ckernels import ops
+from ckernels.codegen.emit import emit
+
+from ..planned import plan
+
+RNG = np.random.default_rng(5)
+FLOATS, WHOLE = ["float32", "float64"], ["uint8", "int32", "int64", "bool"]
+ALONE = "== 1 ? n : "
+
+
+def numbers(dtype, *shape):
+    if dtype not in FLOATS:
+        return RNG.integers(0, 2, shape).astype(dtype)
+    x = RNG.normal(size=shape).astype(dtype)
+    x[:, ::7], x[:, 1::9], x[:, 2::11] = np.nan, -0.0, -np.inf
+    return x
+
+
+@pytest.mark.parametrize("dtype", FLOATS + WHOLE)
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "any", "all"])
+def test_reductions_of_one_row_and_of_two(name, dtype):
+    for rows in (1, 2):
+        for columns in (512, 700, 5000):
+            x = numbers(dtype, rows, columns)
+            plan(lambda x: getattr(ops, name)(x, 0), x)
+            plan(lambda x: getattr(ops, name)(x, 0), x[:, ::-1])
+
+
+def test_what_is_computed_before_and_after():
+    x, w = numbers("float32", 1, 600), RNG.normal(size=600).astype("float32")
+    each = RNG.normal(size=(1, 1)).astype("float32")
+    plan(lambda x, e: [ops.sum(ops.exp(-x * x) + e, 0), ops.max(x + e, 0)], x, each)
+    plan(lambda x, w: ops.sqrt(ops.abs(ops.sum(x, 0) * 3 + w)), x, w)
+
+
+def is_alone(f, *arrays):
+    (kernel,) = (k for k in plan(f, *arrays)[1] if k.form == "columns")
+    return ALONE in emit(kernel)[1]
+
+
+def test_near_misses():
+    x = RNG.normal(size=(3, 600)).astype("float32")
+    assert is_alone(lambda x: ops.sum(x, 0), x)
+    assert is_alone(lambda x: ops.sum(x, 0) * 2, x)
+    assert not is_alone(lambda x: ops.argmax(x, 0), x)  # a place is kept beside
+    assert not is_alone(lambda x: ops.var(x, 0), x)  # two loops over rows
+    w = RNG.normal(size=600).astype("float32")  # its exponentials are kept for all rows
+    assert not is_alone(lambda x, w: ops.sum(x * ops.exp(w), 0), x, w)
