@@ -56,8 +56,6 @@ class TraceFailed(NotSupported):
 
     def __init__(self, problem):
         text = str(problem).splitlines()[0] if str(problem) else ""
-        if isinstance(problem, TypeError) and PythonNumber.__name__ in text:
-            text = "a list of Python numbers is used as an array; give an array"
         super().__init__(f"{type(problem).__name__}: {text}")
         self.cause, self.line = problem, line_of(problem)
 

@@ -20,6 +20,7 @@ from ..numpy.promote import NUMPY, kind_of
 from ..numpy.rows import as_operand, call
 from ..numpy.value import ArrayValue, lies_plain, result
 from .growing import Growing
+from .maybe import changes, decided_of
 from .number import OF_MATH, PythonNumber, converted, of_math, of_sizes, whole
 
 REFUSED = {"random", "time", "os", "sys", "datetime", "logging", "threading", "subprocess", "io",
@@ -302,10 +303,10 @@ class Joined:
         if any(isinstance(p, str) for p in parts):
             raise NotSupported(f"np.{self.name} with words")
         parts = [self.range(p) if isinstance(p, slice) else p for p in parts]
+        if changes(self.trace.rule, parts, True):
+            parts = decided_of(parts)
         operands = [as_operand(self.trace.operand(p)) for p in parts]
         dtype = self.trace.rule.common([kind_of(x) for x in operands])
-        if any(hasattr(p, "flag") and p.dtype.itemsize < 8 for p in parts):
-            raise NotSupported(f"np.{self.name} whose dtype data decide")
         values = [np.atleast_1d(self.trace.array(p, dtype)) for p in parts]
         if self.axis:
             values = [v[:, None] if v.ndim == 1 else v for v in values]
@@ -427,6 +428,7 @@ def is_instance(x, kinds):
     plain = tuple(np.ndarray if isinstance(k, ArrayClass) else k for k in kinds)
     if isinstance(x, Growing):
         return issubclass(list, plain)
+    x = x.decided() if hasattr(x, "flag") else x
     if isinstance(x, PythonNumber):
         return issubclass(x.kind, tuple(k for k in plain if isinstance(k, type)))
     if isinstance(x, ArrayValue):

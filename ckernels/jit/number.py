@@ -46,6 +46,9 @@ class PythonNumber:
     def __array_function__(self, function, types, args, kwargs):
         return self.owner.call(function, args, kwargs)
 
+    def __array__(self, dtype=None, copy=None):  # NumPy would make an array of objects
+        return self.owner.refuse("a list of Python numbers is used as an array; give an array")
+
     def __repr__(self):
         return repr(self.pin())
 
@@ -385,8 +388,7 @@ def converted(function, x):
     """float(x), int(x) or bool(x), and type(x), of what is traced; else what Python says."""
     traced = isinstance(x, PythonNumber) or isinstance(x, ArrayValue) and x.read().ndim == 0
     if function is type and isinstance(x, (PythonNumber, ArrayValue)):
-        if hasattr(x, "flag"):
-            x.owner.refuse("the type of what is Python's number or NumPy's")
+        x = x.decided() if hasattr(x, "flag") else x
         return x.kind if isinstance(x, PythonNumber) else x.dtype.type if x.scalar else np.ndarray
     if isinstance(x, ArrayValue) and isinstance(function, type) and issubclass(
         function, np.number

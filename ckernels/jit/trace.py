@@ -20,12 +20,15 @@ from ..ops.indexing.keys import MovingSlice
 from ..ops.ragged import distance, terms
 from ..ops.shape import size_of
 from .growing import Growing
+from .maybe import MaybeNumber, changes, decided_of, leaves_of
 from .number import PythonNumber, item_of, of_sizes
 
 SMALL = 8  # sizes up to this are part of a trace: loops over short axes are unrolled
 LARGE = 2**31 - 1  # and so are sizes beyond this: squares of those below are numbers of 64 bits
 MOST = 3000  # arrays that a trace may make: 0.5 s to compile; beyond, a loop was unrolled too far
 DEEPEST = 8  # truth values that one trace may have been decided by
+# functions that bring all their operands to one dtype
+JOINT = {np.where, np.clip, np.concatenate, np.stack, np.hstack, np.vstack, np.append, np.dot}
 MOST_ASKED = 2  # of them such that say whether a slice stays inside of its axis
 
 
@@ -98,7 +101,28 @@ class Trace(Owner):
     # ---- what values ask -----------------------------------------------------------------------
 
     def array(self, x, dtype=None):
-        return super().array(x.array() if isinstance(x, Growing) else x, dtype)
+        x = x.array() if isinstance(x, Growing) else x
+        if dtype is None and changes(self.rule, leaves_of(x)):
+            x = decided_of([x])[0]
+        return super().array(x, dtype)
+
+    def operand(self, x):
+        return super().operand(x.decided() if changes(self.rule, [x]) else x)
+
+    def call(self, function, args, kwargs):
+        leaves = leaves_of([args, list(kwargs.values())])
+        if (
+            changes(self.rule, leaves, True)
+            or function not in JOINT
+            and any(changes(self.rule, [x]) for x in leaves)
+        ):
+            args, kwargs = decided_of(args), dict(zip(kwargs, decided_of(kwargs.values())))
+            return function(*args, **kwargs)
+        if function in (np.real, np.imag):
+            x = decided_of(args)[0]
+            if isinstance(x, PythonNumber):
+                return function(x.pin())  # a number of Python's
+        return super().call(function, args, kwargs)
 
     def made(self, scalar):
         """Note that an array was made."""
@@ -133,6 +157,11 @@ class Trace(Owner):
             elif any(n in replaced for n in toposort([node])):
                 return replaced.guards.append(node)
         return self.guards.append(node)
+
+    def to_store(self, item, dtype):
+        if isinstance(item, MaybeNumber) and dtype.kind in "iu" and dtype != np.int64:
+            return item.decided()  # Python's has to fit
+        return item
 
     def fits_into(self, item, dtype):
         if None not in self.inside:  # a batch of vmap is compiled or nothing
@@ -202,6 +231,15 @@ class Trace(Owner):
             answer = bool(self.decide(node))
         self.asked.append((node, answer))
         return answer
+
+    def decided(self, truth, what):
+        """A truth value that no turn decides, as a branch of the trace. what: what is refused where
+        a turn does."""
+        if self.of_turn(truth):
+            self.refuse(what)
+        truth = self.outside(truth)
+        known = [answer for node, answer in self.asked if node is truth]
+        return known[0] if known else bool(self.ask(truth, what))
 
     def pin_sizes(self):
         raise Pinned(None)

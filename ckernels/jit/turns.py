@@ -268,7 +268,7 @@ def held_by(x, kind):
         return kind.dtype == mine.dtype and kind.dtype in ("float64", "int64")
     if mine.type is complex:
         return kind.dtype == "complex128" or kind.dtype == "complex64" and x in (0, 1)
-    return np.dtype(kind.dtype).kind in "iuf" and np.asarray(x).astype(kind.dtype) == x
+    return np.dtype(kind.dtype).kind in "iuf" and np.asarray(x).astype(kind.dtype).item() == x
 
 
 def wrapped(trace, nodes, kind, root=None):

@@ -12,7 +12,7 @@ from ..ops.shape import sized, times
 from . import rows
 from .promote import supported
 from .rows.base import agreeing
-from .value import ArrayValue, filled, nodes_of_key, store, stored
+from .value import ArrayValue, check_element, filled, nodes_of_key, store, stored
 
 
 def reshape(x, *shape, order="C", copy=None):
@@ -330,6 +330,7 @@ def copy(x, order="C", subok=False):
 
 
 def fill(x, value):
+    check_element(value)
     x[...] = value
 
 

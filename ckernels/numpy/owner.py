@@ -258,6 +258,8 @@ class Owner:
         raises for one that does not fit: a Python number, and any scalar into signed ones."""
         number = isinstance(item, self.numbers)
         signed = np.dtype(dtype).kind
+        if signed in "iu" and isinstance(item, np.generic):
+            np.zeros((), dtype)[()] = item  # raises what NumPy does
         if not (number or isinstance(item, ArrayValue) and item.scalar) or (
             signed != "i" and (signed != "u" or not number)
         ):
@@ -278,6 +280,10 @@ class Owner:
                 above = ops.ge(node, constant(limits.min, node.dtype))
                 inside = ops.logical_and(above, inside)
         self.guard(inside)
+
+    def to_store(self, item, dtype):
+        """What is stored into elements of `dtype`, as what it is."""
+        return item
 
     def store(self, value, item):
         """`item` stored into all of a ArrayValue."""

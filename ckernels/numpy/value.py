@@ -229,8 +229,7 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
             scalar = basic and self.scalar and not dotted
             plain = self.plain and _takes_rows(key)
             return self.fresh(ops.getitem(self.read(), key), scalar, plain)
-        whole = all(isinstance(k, (int, Node)) for k in key) and len(key) == self.ndim
-        if whole and not dotted:
+        if is_whole(key, self.ndim) and not dotted:
             return self.fresh(ops.getitem(self.read(), key), True)
         if copied:
             return self.fresh(ops.getitem(self.read(), key), False, True)
@@ -242,13 +241,23 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
                          nodes_of_key(key))  # fmt: skip
 
     def __setitem__(self, key, item):
+        dotted = any(k is Ellipsis for k in (key if isinstance(key, tuple) else (key,)))
         key, basic, mask = self.owner.key(self, key)
+        item = self.owner.to_store(item, self.dtype)
+        listed = isinstance(item, (list, tuple))
+        rank = self.owner.array(item).ndim if listed else getattr(item, "ndim", 0)
+        if basic and not dotted and is_whole(key, self.ndim):
+            check_element(item)
+        elif basic and listed and rank > ops.getitem(self.read(), key).ndim:
+            raise ValueError("setting an array element with a sequence.")
         if isinstance(item, ArrayValue) and item.base is self and _same(item.lens.key, key):
             if not self.current():
                 self.owner.refuse("a part of an array that is stored into its own place")
             return None  # x[key] += y: Python stores the view, which is there, into its place
         old = self.read()
         if mask is not None and mask.ndim <= self.ndim:
+            if mask.ndim == self.ndim and rank > 1:
+                raise TypeError("what is stored where a mask is has one dimension at most")
             new = self._under(old, mask, item)
             if new is not None:
                 return self.write(new)
@@ -273,6 +282,25 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
             if whole.ndim:
                 return None
         return ops.where(under(mask, old), whole, old)
+
+
+def is_whole(key, ndim):
+    """Whether a basic key is of one element."""
+    return all(isinstance(k, (int, Node)) for k in key) and len(key) == ndim
+
+
+# NumPy up to 2.3 stores an array of one element as that element
+ONE_AS_ELEMENT = np.lib.NumpyVersion(np.__version__) < "2.4.0"
+
+
+def check_element(item):
+    """ValueError, as NumPy's, for what is no element of an array."""
+    if isinstance(item, (list, tuple)):
+        raise ValueError("setting an array element with a sequence.")
+    if isinstance(item, (ArrayValue, np.ndarray)) and item.ndim:
+        size = item.read().size if isinstance(item, ArrayValue) else item.size
+        if not ONE_AS_ELEMENT or size not in (1, None):
+            raise ValueError("setting an array element with a sequence.")
 
 
 def _is_array_of_one_place(k):
@@ -370,6 +398,8 @@ def lies_plain(x):
 
 def stored(owner, item, dtype):
     """What a store of `item` into an array of `dtype` puts there, as a node."""
+    if isinstance(item, (list, tuple)):
+        item = _list_stored(owner, item, np.dtype(dtype))
     item = owner.operand(item)
     if isinstance(item, Node) and np.dtype(item.dtype).kind == "c" and np.dtype(dtype).kind != "c":
         raise NotSupported("complex numbers stored into an array of real ones")
@@ -378,6 +408,23 @@ def stored(owner, item, dtype):
     if type(item) is complex and np.dtype(dtype).kind != "c":
         raise TypeError("complex number stored into an array of real ones")
     return typed(as_operand(item), dtype)
+
+
+def _list_stored(owner, items, dtype):
+    """A list that is stored into an array, whose numbers have to fit."""
+    if not owner.inside_of(items):
+        return np.asarray(items, dtype)
+    if dtype.kind in "iu" and dtype != np.int64:
+        for x in items:
+            if isinstance(x, (list, tuple)):
+                _list_stored(owner, x, dtype)
+            elif isinstance(x, owner.numbers):
+                owner.refuse(f"a list with a number of Python's stored among {dtype}")
+            elif isinstance(x, (ArrayValue, np.generic)):
+                owner.fits_into(x, dtype)
+            else:
+                np.asarray(x, dtype)
+    return items
 
 
 def store(value, out):
@@ -523,6 +570,7 @@ __all__ = [
     "Lens",
     "ArrayValue",
     "call_ufunc",
+    "check_element",
     "kind_of",
     "lies_plain",
     "result",

@@ -1,12 +1,15 @@
 """Values that are Python's numbers or NumPy's scalars as data decide: types, values and dtypes of
 results are NumPy's in both cases, and what would have another dtype is refused."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 import ckernels as ck
+from ckernels.config import config
 
-from .beside import check, same
+from .beside import check, flat, same, written
 
 UP = np.arange(1.0, 61.0)
 NONE = -UP
@@ -100,7 +103,7 @@ def another_dtype(x):
 
 @pytest.mark.parametrize("x", [UP, NONE])
 def test_a_dtype_that_data_decide_is_numpys(x):
-    check(another_dtype, x, traced=False)  # float32 beside a Python number, float64 beside x[i]
+    check(another_dtype, x)  # float32 beside a Python number, float64 beside x[i]
     check(another_dtype, x.astype("float32"))
 
 
@@ -130,7 +133,7 @@ def in_64_bits(x):
 @pytest.mark.parametrize("x", [[5.0, 5.0, 5.0], [5.0, -3.0, 5.0], [0.5, 5.0, 0.25]])
 def test_python_computes_in_64_bits_beside_narrower_scalars(dtype, x):
     jitted, x = ck.jit(in_64_bits), np.array(x * 20, dtype)
-    for size in (2, 3, 58, 59, 60):
+    for size in (1, 2, 3, 58, 59, 60):
         want, got = in_64_bits(x[:size]), jitted(x[:size])
         assert type(want) is type(got) and want == got
 
@@ -159,3 +162,76 @@ def test_truths_of_python_and_of_numpy():
     check(truths_of_both, x)
     for size in (0, 1, 2, 30):  # True + True is 2, np.True_ + np.True_ is np.True_
         check(sums_of_truths, x[:size], traced=None)
+
+
+MADE = {
+    "of two": "t = max({k}, b[0])",
+    "chosen": "t = {k} if b[0] > 1 else b[1]",
+    "either": "t = b[1] and {k}",
+    "in turns": "t = {k}\n    for i in range(len(b)):\n        t = max(t, b[i])",
+    "a side of turns": "t = {k}\n    for i in range(len(b)):\n        t = b[i] if b[i] > 2 else t",
+}
+LISTED = """g = []
+    t = {k}
+    for i in range(len(b)):
+        t = max(t, b[i])
+        if b[i] > 0:
+            g.append(t)"""
+USES = """np.asarray(t)|np.array([t])|np.array([t, 1])|np.array([t, b[0]])|np.array([[t], [t]])
+np.stack([t, t])|np.full(3, t)|np.where(a > 0, t, 1)|np.where(a > 0, t, a)|np.clip(t, 0, 2)
+np.clip(a, 0, t)|np.sum([t, t])|sum([t, t])|np.append(a, t)|np.repeat(t, 2)|np.ones_like(t)
+np.linspace(0, t, 3)|np.arange(t)|np.arange(t, 2)|np.r_[t, 1]|np.hstack([t, t])|np.sort([t, 1])
+np.abs(t)|np.negative(t)|np.add(t, 1)|np.square(t)|np.power(t, 2)|np.round(t)|np.nan_to_num(t)
+abs(t)|-t|t + 1|t * 2.5|t / 2|t // 2|t % 2|divmod(t, 2)|t ** 2|t + 1j|t * np.float32(2)|t * a
+isinstance(t, int)|isinstance(t, float)|type(t)|np.result_type(t)|a.astype(type(t))|np.real(t)
+np.meshgrid([t, t], a)[0]|np.atleast_1d(t, a)[0]|np.add.reduce([t, t])|np.where(t, 1, 2)
+np.select([a > 1], [t], 0)|np.outer([t], [t])|np.max([t, 1])|np.cumsum([t, t])|sorted([t, 2, 1])
+np.float64(t)|int(t)|bool(t)|a.fill(t) or a|np.copyto(a, t) or a|np.full_like(a, t)|t.imag"""
+LISTS = """g|np.asarray(g)|np.array(g) + 1|sum(g)|np.sum(g)|sorted(g)|np.mean(g)|np.stack(g)|g + [1]
+np.concatenate([g, g])|[x + 1 for x in g]|np.diff(g)|np.unique(g)|np.array([*g])|max(g)"""
+
+
+def split(text):
+    return text.replace("\n", "|").split("|")
+
+
+def results(function, *args):
+    """What a function returns and leaves in its arguments, or the class of what it raises."""
+    try:
+        return function(*args), args
+    except Exception as problem:
+        return type(problem)
+
+
+@pytest.mark.parametrize("dtype, k", [("float64", 3), ("float32", 3), ("int32", 2), ("int64", 2.5)])
+@pytest.mark.parametrize("made", [*MADE, "listed"])
+def test_dtypes_of_what_is_a_number_or_a_scalar(made, dtype, k, tmp_path):
+    start, uses = (LISTED, LISTS) if made == "listed" else (MADE[made], USES)
+    for n, use in enumerate(split(uses)):
+        for given in False, True:
+            text = f"""import numpy as np
+def f(a, b{", k" if given else ""}):
+    {start.format(k="k" if given else k)}
+    return {use}
+"""
+            function = written(text, f"f{n}{given}", tmp_path)
+            jitted = ck.jit(function)
+            for data in [-1, -2, 0, 0.5], [5, 0, 7, 1], [0.5, 2, 4, 4.5]:
+                arrays = np.array([1, 2, 3], dtype), np.array(data * 3).astype(dtype)
+                args = [(*map(np.copy, arrays), *[k] * given) for _ in range(2)]
+                with warnings.catch_warnings(), config.change(mode="reference"):
+                    warnings.simplefilter("ignore")
+                    want, got = results(function, *args[0]), results(jitted, *args[1])
+                if isinstance(want, type):
+                    assert got is want, (text, data)
+                    continue
+                for one, other in zip(flat(list(want)), flat(list(got)), strict=True):
+                    same(one, other)
+
+
+def test_lists_of_pythons_numbers_give_no_objects():
+    def f(x, k):
+        return np.outer([k], [k + 1.5]), np.kron([k], x), np.pad([k * 2.5], 1), np.unique([k, k])
+
+    for k in (3, 2.5, 3):
+        check(f, np.ones(2), k, traced=None)

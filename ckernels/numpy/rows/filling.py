@@ -79,7 +79,8 @@ _filled(np.empty, 0)
 def arange(rule, start, stop=None, step=1, dtype=None, *, device=None, like=None):
     start, stop = (0, start) if stop is None else (start, stop)
     bounds = [as_operand(b) for b in (start, stop, 1 if step is None else step)]
-    dtype = _dtype(dtype, rule.common([kind_of(b) for b in bounds]))
+    least = np.dtype(rule.integer)  # of narrower integers too
+    dtype = _dtype(dtype, rule.common([least, *[kind_of(b) for b in bounds]]))
     if all(isinstance(b, numbers.Number) for b in bounds):
         return constant(np.arange(*bounds, dtype=dtype))
     if np.dtype(dtype).kind == "f" and all(map(_whole, bounds)):
