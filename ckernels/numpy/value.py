@@ -463,7 +463,7 @@ def call_ufunc(
     options = {k: v for k, v in options.items() if v not in (None, "K", True)}
     if options or casting != "same_kind":
         owner.refuse(f"{ufunc.__name__} with {', '.join(options) or 'casting'}")
-    mask, operands = _masked(owner, args) if where is True else (None, owner.operands(args))
+    mask, operands = _masked(owner, ufunc, args) if where is True else (None, owner.operands(args))
     if where is not True:
         read = owner.operand(where)
         operands = [read_under(read, x) for x in operands]
@@ -508,8 +508,10 @@ def read_under(mask, x):
     return ops.masked(mask, x) if isinstance(mask, Node) and mask.dtype == "bool" else x
 
 
-def _masked(owner, args):
+def _masked(owner, ufunc, args):
     """(mask, operands): where all arrays among `args` are parts under one mask, the whole ones."""
+    if ufunc.signature is not None:
+        return _rows_under(owner, ufunc, args)
     parts = [a.masked for a in args if isinstance(a, ArrayValue) and a.masked is not None]
     masks = {mask for _, mask in parts}
     others = [a for a in args if not (isinstance(a, ArrayValue) and a.masked is not None)]
@@ -522,6 +524,22 @@ def _masked(owner, args):
         operands = [a.masked[0] if isinstance(a, ArrayValue) and a.masked is not None
                     else read_under(wide, owner.operand(a)) for a in args]  # fmt: skip
         return mask, operands
+    return None, owner.operands(args)
+
+
+def _rows_under(owner, ufunc, args):
+    """The same of a product of a matrix, of whose rows a mask takes some, and what is whole: these
+    rows of the product. Of two vectors under one mask: no mask, and zeros elsewhere."""
+    masked = [a.masked if isinstance(a, ArrayValue) else None for a in args]
+    if ufunc is not np.matmul or masked[0] is None or masked[0][1].ndim != 1:
+        return None, owner.operands(args)
+    whole, mask = masked[0]
+    if masked[1] is None:
+        other = owner.operand(args[1])
+        if whole.ndim == 2 and isinstance(other, Node) and other.ndim in (1, 2):
+            return mask, [whole, other]
+    elif masked[1][1] is mask and whole.ndim == masked[1][0].ndim == 1:
+        return None, [ops.where(under(mask, x), x, constant(0, x.dtype)) for x, _ in masked]
     return None, owner.operands(args)
 
 

@@ -75,6 +75,22 @@ def kept_from_stores(x, label, w):
     return part.sum(axis=0), part.mean(axis=1), part
 
 
+def products(x, label, w):
+    m, v = label == 1, x[0].copy()
+    fit = x[m] @ v
+    wide = x[m] @ x[:3]
+    return fit, wide, fit - w[m], ((fit - w[m]) ** 2).sum(), wide.sum(axis=0), len(fit), fit.shape
+
+
+def other_products(x, label, w):
+    m, v = label == 2, x[1].copy()
+    planes = x.reshape(4, 3, 3)
+    return (
+        w[m] @ w[m], w[m] @ x[m][:, 0], v @ x[m].T, np.dot(x[m], v), np.inner(x[m], v),
+        planes[label[:4] == 0] @ v, x[m] @ planes, x[m].T @ w[m],
+    )  # fmt: skip
+
+
 def of_planes(x, label, w):
     y, m = x.reshape(2, 6, 3), (label == 1).reshape(2, 6)
     return y[m], y[m].mean(axis=0), y[m].sum(), (y[m] * 2).max(axis=0), y[m].shape
@@ -102,6 +118,8 @@ PROGRAMS = [
     centred,
     beside_rows,
     beside_others,
+    products,
+    other_products,
     stored,
     stored_thin,
     kept_from_stores,
@@ -129,7 +147,7 @@ def test_a_part_that_numpy_refuses_is_refused():
             function(x.copy(), y)
 
 
-@pytest.mark.parametrize("function", [means_of_groups, centred, stored_thin])
+@pytest.mark.parametrize("function", [means_of_groups, centred, stored_thin, products])
 def test_what_is_compiled(function):
     check(function, X, LABEL, W)
 

@@ -25,7 +25,7 @@ class Rows(Nest):
 
     def __init__(self, kernel, printer):
         super().__init__(kernel, printer)
-        self.loops, self.spills = self.loops_of(), {}
+        self.loops, self.spills, self.held = self.loops_of(), {}, ()
         cached = kernel.form == "rows" and len(self.loops) > 1
         self.blocks = {
             i
@@ -126,6 +126,8 @@ class Rows(Nest):
         for i in self.needed(self.roots(loop.reductions, loop.stores), earlier):
             if i in earlier:
                 c.define_as(i, f"v{i}", f"t{i}[j]")
+                continue
+            if i in self.held:
                 continue
             self.define(i, loop.read, "j")
             if self.spills.get(i) == loop.level:

@@ -312,3 +312,25 @@ def test_sums_between_two_places(op, turned, low):
                 for got, want in zip(f(x, np.int64(n), np.int64(m)), (x, x**3)):
                     want = np.where(inside, want, 0).sum(-1)
                     np.testing.assert_array_equal(got, want, f"{op} {n} {m} {shape}")
+
+
+def test_what_a_run_has_once_is_read_before_it():
+    def masked(x):
+        return ops.sum(ops.where(x[:, :1] > 0, x * x[:, :1], 0))
+
+    def of_parts(x):
+        return ops.max(ops.exp(x[:, :1]) + x[:, 1:] * ops.abs(x[:, :1]))
+
+    for build in (masked, of_parts):
+        for shape in ((7, 3), (12, 10), (40, 33), (2, 200), (5000, 12)):
+            x = RNG.standard_normal(shape)
+            s = leaf((None, None), "float64")
+            root = build(s)
+            function = make_function([s], [root], positional_only=True)
+            np.testing.assert_allclose(
+                function(x)[0], evaluate([root], {s: x})[0], rtol=1e-12, atol=1e-12
+            )
+        lines = [line.strip() for line in function.info.source().split("\n")]
+        inner = lines.index("for (int64_t j = 0; j < n; j++) {")
+        read = [k for k, line in enumerate(lines) if line.endswith("b1[0];") or "= b0[0]" in line]
+        assert read and max(read) < inner
