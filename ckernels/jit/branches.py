@@ -19,8 +19,9 @@ from ..graph.walk import rebuild, toposort
 from ..numpy.value import ArrayValue
 from ..ops import reference
 from ..ops.ragged import unmasked
+from ..runtime.data_dependent import Origins
 from ..runtime.function import make_function
-from ..runtime.staged import StagedFunction
+from ..runtime.staged import StagedFunction, cheap_template
 from . import namespace
 from .growing import Growing, settled
 from .maybe import MaybeNumber
@@ -544,8 +545,8 @@ class Traced:
     def maker(self, x, values):
         """(how, number of the output or leaf, more) by which one result is made."""
         if isinstance(x, Growing):
-            array, make = x.taken_apart()
-            return "part", self.place(array.read()), (id(x), [(make, [])])
+            array, make, nodes = x.taken_apart()
+            return "part", self.place(array.read()), (id(x), [(make, list(map(self.place, nodes)))])
         if not isinstance(x, (ArrayValue, PythonNumber)):
             if isinstance(x, np.ndarray):
                 return "constant", x.copy(), None
@@ -565,7 +566,13 @@ class Traced:
                 return "view", i, self.lenses(x)
         if x is not root:
             return "part", self.place(root.read()), (id(root), self.lenses(x))
-        return "array", self.place(x.read()), id(x)
+        node = x.read()
+        if node.op.name == "dynamic_slice" and cheap_template(node) and any(
+            map(Origins().from_data, node.inputs[1:])
+        ):  # fmt: skip
+            lens = part_of(node.attrs["template"]), list(map(self.place, node.inputs[1:]))
+            return "part", self.place(node.inputs[0]), (id(x), [lens])
+        return "array", self.place(node), id(x)
 
     def __call__(self, leaves):
         """(whether the trace holds, the result, or "shared" where memory is why it does not)."""
@@ -626,6 +633,18 @@ class Traced:
             made[owner] = array.copy() if what in taken else array
             taken.add(what)
         return made[owner] if how == "array" else _through(made[owner], more[1], found)
+
+
+def part_of(template):
+    """The function of an array, and of the numbers that a template of slices leaves open, which
+    gives such a part as an array of its own."""
+
+    def part(array, *numbers):
+        key = [slice(*[numbers[b[1]] if type(b) is tuple else b for b in bounds])
+               for bounds in template]  # fmt: skip
+        return array[tuple(key)].copy()
+
+    return part
 
 
 def is_of_order(x):

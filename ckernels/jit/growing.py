@@ -76,7 +76,9 @@ class Growing:
             kind.width() > 1
         ):  # fmt: skip
             trace.refuse("a list that grows in loops inside of loops, or by what is no number")
-        sites = level.grown[id(self)] = level.grown.get(id(self), 0) + 1
+        given = level.grown.setdefault(id(self), [])
+        given.append(self.kinds.node_of(value))
+        sites = len(given)
         counted = under > self.outside or sites > 1
         same = kind == self.kind or self.kind is not None and self.kind.how == "scalar" and (
             kind.how == "number" and self.kinds.held_by(value, self.kind)
@@ -114,7 +116,7 @@ class Growing:
             length = None
             if self.at is not None:
                 length = known(self.owner, self.at.read(), int, (0, top))
-            maybe = self.kind.how == "scalar" and made.began_as_number()
+            maybe = self.kind.how == "scalar" and made.began_as_number(made.level.grown[id(self)])
             self.pieces.append(Appended(self.buffer, length, self.kind, maybe))
         self.buffer = self.at = self.kind = None
 
@@ -158,13 +160,17 @@ class Growing:
         return ArrayValue(self.owner, whole.read(), False, True)
 
     def taken_apart(self):
-        """(array, function that makes the list of it)."""
+        """(array, function that makes the list of it and of what nodes say, these nodes)."""
         rows = [p for p in self.pieces if isinstance(p, Appended)]
         items = [p for p in self.pieces if not isinstance(p, Appended)]
         kinds = {k[:2] for k in (*[p.kind for p in rows], *map(self.kinds.kind_of, items))}
         if len(kinds) != 1 or any(p.maybe for p in rows):
             self.owner.refuse("a list of values of several kinds that a loop appends to")
-        return self.whole(), np.ndarray.tolist if kinds.pop()[0] == "number" else list
+        make = np.ndarray.tolist if kinds.pop()[0] == "number" else list
+        if len(self.pieces) == 1 and rows and rows[0].length is not None:
+            self.no_turn()
+            return rows[0].array, lambda all, count: make(all[:count]), (rows[0].length.node,)
+        return self.whole(), make, ()
 
     def __len__(self):
         return len(self.known())

@@ -292,6 +292,11 @@ def shared(trace, node, roots):
     return value
 
 
+def depends_on(node, found):
+    """Whether a node is made of one of these placeholders."""
+    return any(n in found for n in toposort([node]))
+
+
 class OneOf(NamedTuple):
     """The base of an array that is one or the other of several, as data decide."""
 
@@ -595,11 +600,20 @@ class Turns:
         trace.scans += 1
         trace.carried_before[self.body.__code__] = list(self.arrays.values())
 
-    def began_as_number(self):
-        """Whether a name that is a scalar after a turn is Python's number before the first one."""
-        return any(kind_of(y).how == "number" and k.how == "scalar"
-                   for n in self.names.values() if n.first is not None
-                   for y, (k, _) in zip(n.first, n.kinds))  # fmt: skip
+    def began_as_number(self, nodes):
+        """Whether one of these nodes of a turn may be Python's number in an early one: it is made
+        of a name that is a scalar after a turn and was such a number before the first."""
+        found = {p for n in self.names.values() if n.first is not None
+                 for y, (k, _), (p, *_) in zip(n.first, n.kinds, n.inputs)
+                 if kind_of(y).how == "number" and k.how == "scalar"}  # fmt: skip
+        mine = {k for _, _, left in self.names_left for k, kind, *_ in left if kind.how == "scalar"}
+        carried = [(p, now) for k, (_, p, now) in enumerate(self.carries) if k in mine]
+        while found:  # what it was before the first turn a turn may hand to another name
+            more = {p for p, now in carried if p not in found and depends_on(now, found)}
+            if not more:
+                break
+            found |= more
+        return bool(found) and any(depends_on(n, found) for n in nodes)
 
     def sure(self, name):
         """Whether a name that a turn sets first has a value after the loop: there is a turn, or the

@@ -235,10 +235,14 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
             return self.fresh(ops.getitem(self.read(), key), False, True)
         if sum(k is not None for k in key) > self.ndim:
             ops.getitem(self.read(), key)  # raises, though nothing may read this view
-        plain = self.plain and _leading(key)
+        plain, nodes = self.plain and _leading(key), nodes_of_key(key)
+
+        def of_numbers(a, *found):
+            return a[(*filled(key, found), *[...][:dotted])]
+
+        real = of_numbers if nodes else operator.itemgetter((*key, *[...][:dotted]))
         return self.through(lambda n: ops.getitem(n, key), lambda n, v: with_part(n, key, v),
-                         lambda a, *found: a[(*filled(key, found), *[...][:dotted])], plain, key,
-                         nodes_of_key(key))  # fmt: skip
+                            real, plain, key, nodes)  # fmt: skip
 
     def __setitem__(self, key, item):
         dotted = any(k is Ellipsis for k in (key if isinstance(key, tuple) else (key,)))

@@ -235,3 +235,78 @@ def test_gradients_have_lists_of_python():
         return np.array(values).sum()
 
     np.testing.assert_allclose(ck.jit.grad(loss)(V), 1 + 2 * V + 3 * V**2)
+
+
+def found_twice(x, limit):
+    places, values = [], []
+    for i in range(len(x)):
+        if x[i] > limit:
+            places.append(i)
+            values.append(x[i])
+    return places, np.array(values), values, x[: len(places)], (np.array(values) * 2)[1:]
+
+
+@pytest.mark.parametrize("limit", [-100.0, 0.5, 1.7, 100.0])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8"])
+def test_results_have_as_many_rows_as_data_decide(dtype, limit):
+    """Of no rows np.array is of floats, which is NumPy's to make."""
+    jitted, x = ck.jit(found_twice), (V * 2).astype(dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CKernelsWarning)
+        want, got = found_twice(x, limit), jitted(x, limit)
+    for a, b in zip(flat(want), flat(got), strict=True):
+        same(a, b)
+    assert got[1].flags.owndata and got[1].flags.writeable and got[3].base is x
+
+
+def test_a_list_of_some_turns_takes_one_plan():
+    """NumPy does not run between the loop and the results that are its first rows."""
+
+    def positive(x):
+        places, values, total = [], [], 0.0
+        for i in range(len(x)):
+            total += x[i]
+            if x[i] > 0:
+                places.append(i)
+                values.append(x[i] * 2)
+        return places, values, total
+
+    jitted = ck.jit(positive)
+    for x in (V, -np.abs(V), np.abs(V), V[:0], V[:1]):
+        for a, b in zip(flat(positive(x)), flat(jitted(x)), strict=True):
+            same(a, b)
+    assert "stage0" not in jitted.explain()
+    assert not jitted.report()["numpy"]
+
+
+def number_in_the_first_turn(x, n):
+    """What is appended is a Python number in early turns, by one name or by way of another."""
+    total, before, totals, late, plain = 0.0, 0.0, [], [], []
+    for i in range(len(x)):
+        late.append(before)
+        before = total
+        totals.append(total * 2)
+        plain.append(x[i] * 2)
+        total += x[i]
+    return totals, late, plain, before
+
+
+def number_under_a_condition(x, n):
+    total, late, plain = 0.0, [], []
+    for i in range(len(x)):
+        if x[i] > 0:
+            late.append(total)
+            plain.append(x[i])
+        total = total + x[i] if x[i] > 0 else total
+    return late, plain, total
+
+
+@pytest.mark.parametrize("function", [number_in_the_first_turn, number_under_a_condition])
+@pytest.mark.parametrize("n", [4, 9, 590])
+def test_numbers_that_become_scalars_stay_numbers_in_early_turns(function, n):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CKernelsWarning)
+        for x in (V, -np.abs(V), np.abs(V), V.astype("float32")):
+            for want, got in zip(flat(function(x[:n], 0)), flat(ck.jit(function)(x[:n], 0)),
+                                 strict=True):  # fmt: skip
+                same(want, got)
