@@ -30,6 +30,7 @@ from . import (
 from .attention import attention_blocks
 from .engine import Matcher, rewrite
 from .scan import opened as scans
+from .stencils import stencils
 from .vocabulary import classes_by_blocks
 
 __all__ = ["optimise", "rules"]
@@ -37,7 +38,7 @@ __all__ = ["optimise", "rules"]
 FIRST = (views, canonicalise, reductions, stabilise, factors, parts, masks, order, scans)
 SECOND = FIRST + (sums,)
 LAST = (views, canonicalise, reductions, onehot, channels, specialise, scans)
-PASSES = {"attention"}  # what sees all of a graph, and is left out by name like a rule
+PASSES = {"attention", "stencils"}  # what sees all of a graph, and is left out by name like a rule
 ALWAYS = {"lower", "shapes_known"}  # the code generator cannot do without
 
 
@@ -92,12 +93,19 @@ def optimise(roots, exclude=None, include=None, trace=None, refused=None):
             return nodes
         return classes_by_blocks(attention_blocks(nodes, refused=refused), refused=refused)
 
+    def final(nodes):
+        nodes = rewrite(blocks(nodes), last, trace, normal)
+        if chosen is not None or "stencils" in exclude:
+            return nodes
+        inside = stencils(nodes)
+        return nodes if inside is nodes else rewrite(inside, last, trace, normal)
+
     normal = {}
     roots = pairs.as_pairs(roots)
     early = _first(roots, first, second, trace, normal)
     nodes = toposort(early)
     if not scans.wanted(nodes) and all(n.op.name != "choose" for n in nodes):
-        return rewrite(blocks(early), last, trace, normal)
+        return final(early)
     from .branches import lazify  # start-up
 
     early = lazify(early)
@@ -107,8 +115,7 @@ def optimise(roots, exclude=None, include=None, trace=None, refused=None):
 
         early = passes.improve(early, lambda nodes: _first(nodes, first, second), key + ("first",))
         early = _first(early, first, second, trace, normal)
-    roots = rewrite(blocks(early), last, trace, normal)
-    return scans.with_bodies(roots, lambda nodes: optimise(nodes, exclude, include), key)
+    return scans.with_bodies(final(early), lambda nodes: optimise(nodes, exclude, include), key)
 
 
 def _first(roots, first, second, trace=None, normal=None):
