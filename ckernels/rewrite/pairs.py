@@ -105,6 +105,13 @@ def _mul(x, y):
                 ops.add(ops.mul(x.a, y.b), ops.mul(x.b, y.a)))  # fmt: skip
 
 
+def _matmul(x, y):
+    """[a, b] by [c, -d] and by [d, c], one above the other."""
+    left = ops.concatenate([x.a, x.b], -1)
+    return Pair(*[ops.matmul(left, ops.concatenate(parts, -2))
+                  for parts in ([y.a, ops.neg(y.b)], [y.b, y.a])])  # fmt: skip
+
+
 def _square(x):
     twice = ops.mul(x.a, x.b)
     return Pair(ops.sub(ops.square(x.a), ops.square(x.b)), ops.add(twice, twice))
@@ -208,6 +215,7 @@ def _each(name):
 
 FORMULAS = {
     "add": _binary(_each("add")), "sub": _binary(_each("sub")), "mul": _binary(_mul),
+    "matmul": _matmul,
     "true_div": _binary(_div), "reciprocal": _reciprocal, "square": _square, "pow": _pow,
     **{name: _each(name) for name in ("neg", "identity", "stop_gradient")},
     "conj": lambda x: Pair(x.a, ops.neg(x.b)), "exp": _exp, "log": _log, "sqrt": _sqrt,

@@ -143,10 +143,48 @@ def test_what_is_left_to_numpy():
     z = placeholder("complex128", (4, 4))
     x = placeholder("float64", (4, 4))
     near = [ops.real(ops.mul(z, z)), ops.transpose(z), ops.pow(z, 3), ops.cast(x, "complex128"),
-            ops.where(ops.eq(z, 0), z, 1), ops.sum(ops.abs(z)), ops.matmul(x, x)]  # fmt: skip
+            ops.where(ops.eq(z, 0), z, 1), ops.sum(ops.abs(z)), ops.matmul(x, x),
+            ops.matmul(z, z)]  # fmt: skip
     assert not pairs.left_to_numpy(near)
-    for node in (ops.matmul(z, z), ops.fft(z, (-1,)), ops.pow(z, 0.5), ops.tanh(z)):
+    for node in (ops.fft(z, (-1,)), ops.pow(z, 0.5), ops.tanh(z)):
         assert pairs.left_to_numpy([*near, ops.real(ops.add(node, 1))]), node
+
+
+def numbers(dtype, *shape):
+    return (RNG.normal(size=shape) + 1j * RNG.normal(size=shape)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_products_are_two_of_real_matrices(dtype):
+    n = numbers
+    for a, b in (
+        (n(dtype, 5, 3), n(dtype, 3, 7)), (n(dtype, 40, 64), n(dtype, 64, 33)),
+        (n(dtype, 3, 8).T, n(dtype, 9, 6)[::3, ::2]), (n(dtype, 2, 0), n(dtype, 0, 3)),
+        (n(dtype, 1, 6), n(dtype, 6, 1)), (n(dtype, 4, 1, 2, 3), n(dtype, 5, 3, 2)),
+        (n(dtype, 0, 3), n(dtype, 3, 4)),
+    ):  # fmt: skip
+        got, _ = compiled(ops.matmul, a, b)
+        want = a.astype("complex128") @ b.astype("complex128")
+        assert got.dtype == dtype
+        eps = 1e-14 if dtype == "complex128" else 5e-6
+        np.testing.assert_allclose(got, want, rtol=0, atol=eps * max(a.shape[-1], 1))
+        parts = compiled(lambda a, b: ops.abs(ops.matmul(a, ops.conj(b))), a, b)[0]
+        np.testing.assert_allclose(parts, abs(a @ b.conj()), rtol=0, atol=eps * 99)
+
+
+def test_products_with_real_matrices_and_infinities():
+    z = numbers("complex128", 3, 3)
+    z[0, 0] = np.inf
+    x = np.eye(3)
+    for a, b in ((z, x), (x, z)):
+        with np.errstate(all="ignore"):
+            want = (a[:, :, None] * b.astype(complex)).sum(1)  # BLAS scales by 1 + 0j besides
+        build = lambda a, b: ops.matmul(ops.cast(a, "complex128"), ops.cast(b, "complex128"))
+        got = compiled(build, a, b)[0]
+        np.testing.assert_array_equal(np.isnan(got.real), np.isnan(want.real))
+        np.testing.assert_array_equal(np.isnan(got.imag), np.isnan(want.imag))
+        there = np.isfinite(want)
+        np.testing.assert_allclose(got[there], want[there])
 
 
 def test_gradients_are_those_of_the_parts():
@@ -162,3 +200,30 @@ def test_gradients_are_those_of_the_parts():
             up, down = (reference.evaluate([cost], {z: GRID + s})[0] for s in (step, -step))
             want[place] += unit * (up - down) / 2e-6
     np.testing.assert_allclose(got, want, rtol=1e-7, atol=1e-8)
+
+
+def test_first_and_second_derivatives_of_products():
+    z, w = placeholder("complex128", (3, 4)), numbers("complex128", 4, 2)
+    given = constant(w, "complex128")
+
+    def cost_of(z):
+        return ops.sum(ops.square(ops.square(ops.abs(ops.matmul(z, given)))))
+
+    slope = reverse.grad(cost_of(z), [z])[0]
+    again = reverse.grad(ops.sum(ops.add(ops.square(ops.real(slope)), ops.imag(slope))), [z])[0]
+    first, second = make_function([z], [slope, again], downcast=False)(GRID)
+
+    def slopes(at):
+        return reference.evaluate([slope], {z: at})[0]
+
+    for got, of in (
+        (first, lambda at: reference.evaluate([cost_of(z)], {z: at})[0]),
+        (second, lambda at: (slopes(at).real ** 2 + slopes(at).imag).sum()),
+    ):
+        want = np.zeros_like(GRID)
+        for place in np.ndindex(GRID.shape):
+            for unit in (1, 1j):
+                step = np.zeros_like(GRID)
+                step[place] = 1e-5 * unit
+                want[place] += unit * (of(GRID + step) - of(GRID - step)) / 2e-5
+        np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-6 * abs(want).max())
