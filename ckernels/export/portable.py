@@ -27,7 +27,7 @@ _WORDS = {                      # what stands in generated C: what C99 has for i
     "static __attribute__((noinline, const))": "CK_NOINLINE static",
     " __attribute__((always_inline))": "",
 }  # fmt: skip
-_LINES = (                      # whole lines: (pattern, what becomes of them)
+_LINES = (                      # (pattern, what becomes of it)
     (re.compile(r"^[ ]*#pragma GCC ivdep\n", re.M), ""),
     (re.compile(r"^__attribute__\(\(optimize\(.*\)\)\)\n", re.M), ""),
     (re.compile(r"^([ ]*)#pragma omp simd ?(.*)\n", re.M), r"\1CK_SIMD(\2)\n"),
@@ -35,6 +35,7 @@ _LINES = (                      # whole lines: (pattern, what becomes of them)
     (re.compile(r"^extern double \w+\(double\);\n", re.M), ""),
     (re.compile(r"^#line .*\n", re.M), ""),
     (re.compile(r"^[ ]*__builtin_prefetch\(.*\);\n", re.M), ""),
+    (re.compile(r"__builtin_constant_p\(b\) \? .* : "), ""),  # ck_quotient_*: one way for all
 )  # fmt: skip
 # fmt: off
 _EXPECT = re.compile(r"__builtin_expect\((.+), [01]\)( \?)")

@@ -11,8 +11,11 @@ import sys
 import numpy as np
 import pytest
 
+from ckernels import ops
 from ckernels.codegen import mathlib
 from ckernels.compiler import PREAMBLE, cpu, toolchain
+from ckernels.graph.node import constant, make, new_uid
+from ckernels.runtime.function import make_function
 
 from . import mathbuild
 from .mathbuild import DTYPE, FLOAT, INT_BINARY, INTS, edges, library, needs_gcc, ulp_error
@@ -34,6 +37,27 @@ def integers(s, rng):
     small = rng.integers(max(info.min, -20), 20, 300)
     wild = rng.integers(info.min, info.max, 300, dtype=DTYPE[s], endpoint=True)
     return np.array([int(v) for v in (*corner, *small, *wild)], DTYPE[s])
+
+
+@pytest.mark.parametrize("s", INTS)
+def test_quotients_by_numbers_that_the_compiler_knows(s):
+    """All numbers of 8 and 16 bits, by numbers of which each has a product of its own."""
+    dtype, info, rng = DTYPE[s], np.iinfo(DTYPE[s]), np.random.default_rng(4)
+    if info.bits <= 16:
+        x = np.arange(info.min, info.max + 1).astype(dtype)
+    else:
+        x = np.concatenate([integers(s, rng), info.max - integers(s, rng)])
+    by = [1, 2, 3, 5, 7, 10, 60, 100, 127, info.max, info.max - 1, info.max // 2 + 2]
+    by += [-1, -2, -3, -7, -128, info.min, info.min + 1] if info.min else [128, 255]
+    attrs = {"uid": new_uid(), "dtype": dtype, "shape": x.shape, "name": None}
+    given = make("placeholder", (), attrs)
+    numbers = [constant(n, dtype) for n in by]
+    results = [op(given, n) for op in (ops.floor_div, ops.mod) for n in numbers]
+    with np.errstate(all="ignore"):
+        wanted = [f(x, np.array(n, dtype)) for f in (np.floor_divide, np.mod) for n in by]
+    found = make_function([given], results, downcast=False)(x)
+    for got, want, n in zip(found, wanted, by * 2):
+        np.testing.assert_array_equal(got, want, err_msg=str(n))
 
 
 @pytest.mark.parametrize("s", INTS)

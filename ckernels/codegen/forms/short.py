@@ -23,7 +23,7 @@ class ShortRows(Flat):
 
     def __init__(self, kernel, printer):
         super().__init__(kernel, printer)
-        self.kinds = self.kinds_of()
+        self.kinds, self.side = self.kinds_of(), False
         self.apart = [i for i, kind in enumerate(self.kinds) if kind == laid.APART]
         self.kinds = [laid.ALONG if kind == laid.APART else kind for kind in self.kinds]
         users = [(v, self.kinds[i]) for i, v in enumerate(kernel.values) if v.computed]
@@ -108,14 +108,26 @@ class ShortRows(Flat):
         c = self.c
         if not self.repeats:
             return
-        with c.vector("c", "0", "rows"):
-            for i in self.cone(self.repeats, laid.REPEAT):
-                self.define(i, "a", "c")
-            for i in self.repeats:
-                c.assign(f"s{i}[c]", f"v{i}")
+        values = self.k.values
+        made = self.cone(self.repeats, laid.REPEAT)
+        read = [values[i].operand for i in made if values[i].op in IN_MEMORY]
+        apart = sorted({self.strides[o][1][-1] for o in read})
+        with c.if_(" && ".join(f"{step} == 1" for step in apart)):
+            self.side = True  # gcc makes vectors of loads that it sees to be neighbours
+            self.numbers_of_rows(made)
+        with c.block("else"):
+            self.side = False
+            self.numbers_of_rows(made)
         for i in self.repeats:
             kind = dtypes.SUFFIX[dtypes.computed(self.k.values[i].dtype)]
             c.repeat(kind, f"t{i}", f"s{i}", "n", "first", "count")
+
+    def numbers_of_rows(self, made):
+        with self.c.vector("c", "0", "rows"):
+            for i in made:
+                self.define(i, "a", "c")
+            for i in self.repeats:
+                self.c.assign(f"s{i}[c]", f"v{i}")
 
     def side_by_side(self):
         """The rows of a block that lie apart, one after the other: column by column."""
@@ -137,7 +149,7 @@ class ShortRows(Flat):
 
     def place(self, i, pointer, j, tag=""):
         if pointer == "a" and self.k.operands[i].laid in (laid.REPEAT, laid.APART):
-            row = f"(q + {j}) * {self.strides[i][1][-1]}"
             one = self.k.operands[i].laid == laid.REPEAT
+            row = f"q + {j}" if one and self.side else f"(q + {j}) * {self.strides[i][1][-1]}"
             return f"a{i}[{row}]" if one else f"a{i}[{row} + {steps('k', self.strides[i][0])}]"
         return super().place(i, pointer, j, tag)

@@ -112,6 +112,19 @@ def test_nothing_beyond_the_operands_is_read():
                 call(*(guarded(a, end) for a in (x, c, r)))
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16"])
+def test_numbers_of_rows_of_narrow_integers(dtype):
+    """Lengths up to more than a vector of bytes; numbers that lie side by side and apart."""
+    call = runner(lambda x, r: [ops.maximum(x, r)], (None, None), (None, 1), dtype=dtype)
+    for n in range(2, 70):
+        x, r = numbers(dtype, 997, n), numbers(dtype, 2 * 997, 1)
+        call(x, r[:997])
+        if n % 5 == 3:
+            call(x, r[::2])
+            call(x, r[1996::-2])
+            call(guarded(x[:300], True), guarded(r[:300], True))
+
+
 MIRRORED = {
     "mirrored": lambda x: x[:, ::-1, :3],
     "last of each row": lambda x: x[:, :, -3:],

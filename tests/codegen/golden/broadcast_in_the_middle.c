@@ -20,10 +20,19 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         for (int64_t b = j; b < end; b += step) {
             const int64_t count = end - b < step ? end - b : step;
             const int64_t q = b / n, rows = (first + count + n - 1) / n;
-            #pragma GCC ivdep
-            for (int64_t c = 0; c < rows; c++) {
-                const float v1 = a1[(q + c) * d[9]];
-                s1[c] = v1;
+            if (d[9] == 1) {
+                #pragma GCC ivdep
+                for (int64_t c = 0; c < rows; c++) {
+                    const float v1 = a1[q + c];
+                    s1[c] = v1;
+                }
+            }
+            else {
+                #pragma GCC ivdep
+                for (int64_t c = 0; c < rows; c++) {
+                    const float v1 = a1[(q + c) * d[9]];
+                    s1[c] = v1;
+                }
             }
             ck_repeat_f32(t1, s1, n, first, count);
             const float *const b0 = a0 + b;

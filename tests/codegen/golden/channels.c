@@ -38,10 +38,19 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         for (int64_t b = j; b < end; b += step) {
             const int64_t count = end - b < step ? end - b : step;
             const int64_t q = b / n, rows = (first + count + n - 1) / n;
-            #pragma GCC ivdep
-            for (int64_t c = 0; c < rows; c++) {
-                const float v3 = x2[(q + c) * d[3]];
-                s3[c] = v3;
+            if (d[3] == 1) {
+                #pragma GCC ivdep
+                for (int64_t c = 0; c < rows; c++) {
+                    const float v3 = x2[q + c];
+                    s3[c] = v3;
+                }
+            }
+            else {
+                #pragma GCC ivdep
+                for (int64_t c = 0; c < rows; c++) {
+                    const float v3 = x2[(q + c) * d[3]];
+                    s3[c] = v3;
+                }
             }
             ck_repeat_f32(t3, s3, n, first, count);
             const float *const b0 = x0 + b;
