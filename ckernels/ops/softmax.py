@@ -82,7 +82,8 @@ _softmax = Op(
 
 
 def _lowered_log_softmax(x, axis):
-    off = sub(x, max(x, axis, keepdims=True))
+    # The maximum is softmax's, for one exponential of both; rows of -inf are NaN with either.
+    off = sub(x, _above_minus_inf(max(x, axis, keepdims=True)))
     return sub(off, log(sum(exp(off), axis, keepdims=True)))
 
 

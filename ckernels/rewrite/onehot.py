@@ -210,16 +210,29 @@ def is_one(values):
 
 
 def factors_of(x):
-    """(OneHot, y) of which `x` is the product; or (None, None)."""
+    """(OneHot, y) of which `x` is the product, or that where rows are not 0; or (None, None)."""
     if x.op.name == "where" and number(bare(x.inputs[2])) == 0:
-        pairs = (x.inputs[:2],)
+        pairs, skips = (x.inputs[:2],), False
     else:
+        x, skips = product_of(x)
         pairs = (x.inputs, x.inputs[::-1]) if x.op.name == "mul" else ()
     for one, y in pairs:
         rows = rows_of(one) if one.shape == x.shape else None
-        if rows is not None:
+        if rows is not None and not (skips and rows.by is not None):  # 0 where y is infinite
             return rows, y
     return None, None
+
+
+def product_of(x):
+    """(a * b, True) of where(eq(a, 0), 0, a * b), else (x, False)."""
+    if x.op.name == "where" and number(bare(x.inputs[1])) == 0:
+        test, _, product = x.inputs
+        if test.op.name == "eq" and any(
+            number(bare(z)) == 0 and a in product.inputs
+            for a, z in (test.inputs, test.inputs[::-1])
+        ):
+            return product, True
+    return x, False
 
 
 class Picked:
@@ -243,7 +256,10 @@ class Picked:
         if node.op.kind == "elementwise" and node.inputs and node.op.name not in EFFECTS:
             inputs = [self.of(i) for i in node.inputs]
             return None if None in inputs else make(node.op, inputs, node.attrs)
-        if behind_views(node)[0].op.kind not in STORED:
+        source = behind_views(node)[0]
+        if source.op.name == "add":  # a product and its bias are one result
+            source = next((i for i in source.inputs if i.op.kind == "gemm"), source)
+        if source.op.kind not in STORED:
             return None
         if node.ndim == 1:
             return ops.take(node, self.rows.places(), 0)

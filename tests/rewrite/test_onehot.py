@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
+from ckernels import ops
 from ckernels.api.tensor import Tensor
 from ckernels.config import config
 
@@ -124,6 +125,42 @@ def test_sums(case, axes):
     f = K.function([at, p, v], K.sum(build(p, v) * rows(at), axes))
     np.testing.assert_allclose(f(a, b, c), want, rtol=1e-12, atol=1e-12)
     assert any("take" in s or "scatter_add" in s for s in f.steps())
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["rows", "numbers for rows"])
+def test_the_cross_entropy_of_classes_reads_one_logit_of_each_row(sparse):
+    """A product where rows are not zero: also of -inf; a number of a row may be zero itself."""
+    at, x = K.placeholder((None,), dtype="int64"), K.placeholder((None, C))
+    by = K.placeholder((None,))
+    z = rows(at, "float32") * K.expand_dims(by, -1) if sparse else rows(at, "float32")
+    loss = Tensor(ops.softmax_crossentropy(x.node, z.node))
+    f = K.function([at, x, by], loss, on_unused_input="ignore")
+    a, v, b = classes(), wild((N, C), "float32"), wild((N,), "float32", 2)
+    v[:, 5] = -np.inf
+    a[1], a[2], b[2], v[3, 7] = 5, 5, 0, np.nan
+    logs = v - v.max(1, keepdims=True)
+    logs = logs - np.log(np.exp(logs).sum(1, keepdims=True))
+    h = hot(a) * b[:, None] if sparse else hot(a)
+    with np.errstate(invalid="ignore"):
+        want = -np.where(h == 0, 0, h * logs).sum(1)
+    np.testing.assert_allclose(f(a, v, b), want, rtol=1e-6)
+    assert any("take" in s for s in f.steps()) is not sparse
+
+
+def test_an_element_is_picked_of_products_with_their_bias_that_are_grouped():
+    x, w, b = K.placeholder((4, 9, 6)), K.placeholder((6, C)), K.placeholder((C,))
+    at = K.placeholder((4, 9), dtype="int32")
+    f = K.function([x, w, b, at], K.sum(rows(at, "float32") * (K.dot(x, w) + b), -1))
+    v, u, c, a = (
+        wild((4, 9, 6), "float32"),
+        wild((6, C), "float32", 2),
+        wild((C,), "float32"),
+        classes("int32", 36),
+    )
+    np.testing.assert_allclose(
+        f(v, u, c, a.reshape(4, 9)), (hot(a).reshape(4, 9, C) * (v @ u + c)).sum(-1), rtol=1e-6
+    )
+    assert any("take" in s for s in f.steps())
 
 
 def test_sums_keep_their_digits():

@@ -26,41 +26,42 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
             }
         }
         const float v1 = bad_1 ? __builtin_nanf("") : (float)a_1;
-        double a_4 = 0;
+        const float v3 = (-3.4028235e+38f) > v1 ? (-3.4028235e+38f) : v1;
+        double a_6 = 0;
         for (int64_t b = 0; b < n; b += 512) {
             const int64_t e = b + 512 < n ? b + 512 : n;
             for (int64_t j = b; j < e; j += 16) {
                 __builtin_prefetch(a0 + d[2] + j);
                 __builtin_prefetch(a1 + j, 1);
             }
-            float p_4 = 0;
+            float p_6 = 0;
             const int64_t m1 = e < 16 ? e : e - (e - b) % 16;
-            #pragma omp simd reduction(+:p_4)
+            #pragma omp simd reduction(+:p_6)
             for (int64_t j = b; j < m1; j++) {
                 const float v0 = a0[j];
-                const float v2 = v0 - v1;
-                const float v3 = ck_exp_shifted_f32(v2);
-                p_4 += v3;
+                const float v4 = v0 - v3;
+                const float v5 = ck_exp_shifted_f32(v4);
+                p_6 += v5;
             }
             if (m1 < e) {
-                #pragma omp simd reduction(+:p_4)
+                #pragma omp simd reduction(+:p_6)
                 for (int64_t j = e - 16; j < e; j++) {
                     const float v0 = a0[j];
-                    const float v2 = v0 - v1;
-                    const float v3 = ck_exp_shifted_f32(v2);
-                    p_4 += (j >= m1 ? v3 : 0);
+                    const float v4 = v0 - v3;
+                    const float v5 = ck_exp_shifted_f32(v4);
+                    p_6 += (j >= m1 ? v5 : 0);
                 }
             }
-            a_4 += p_4;
+            a_6 += p_6;
         }
-        const float v4 = (float)a_4;
-        const float v5 = ck_log_f32(v4);
+        const float v6 = (float)a_6;
+        const float v7 = ck_log_f32(v6);
         #pragma GCC ivdep
         for (int64_t j = 0; j < n; j++) {
             const float v0 = a0[j];
-            const float v2 = v0 - v1;
-            const float v6 = v2 - v5;
-            a1[j] = v6;
+            const float v4 = v0 - v3;
+            const float v8 = v4 - v7;
+            a1[j] = v8;
         }
     }
     return 0;

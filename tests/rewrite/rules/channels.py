@@ -78,6 +78,7 @@ EXAMPLES = {
         C(lambda x: ops.sum(_classes(20) * x, 1), 6, 20),
         C(lambda x: ops.sum(ops.where(_chosen(20), ops.exp(x), 0), (0, 1)), 6, 20),
         C(lambda x: ops.sum(_classes(20) * ops.expand(x, (1,)), 0), 6),
+        C(lambda x: ops.sum(ops.where(ops.eq(_classes(20), 0), 0, _classes(20) * x), 1), 6, 20),
     ],
 }  # fmt: skip
 
