@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from ..base import dtypes
 from ..base.machine import IN_CACHE, LANES, NS_BYTE, NS_COST, VECTOR
+from ..graph.op import REGISTRY, having
 from ..graph.shapes import product
 from ..graph.sizes import Longest, Size, bounds_of, less, value_of
 from ..schedule import cost
@@ -25,6 +26,7 @@ from .ir import COLUMNS, IN_MEMORY, REDUCTIONS, Kernel, Operand, Value, numeral
 from .laid import REPEAT, in_bundles, laid
 from .layout import collapse, contiguous_strides
 
+JUMPS, PICKS = having("jumps"), having("picks")
 LEAST_TILED = LANES  # least rows and columns for tiles: below, all tiles are cut off at an edge
 SHORT_ROW = LANES  # elements: shorter rows go side by side
 SIDE_BY_SIDE = 4  # of them at least: logsumexp over the middle of (32, n, rows) floats, us, as
@@ -259,6 +261,8 @@ class Lowering:
         if name in KINDS:
             return self.fetch(node)
         args = [self.operand(*read) for read in self.group.reads[node.uid]]
+        if name in JUMPS or node.dtype not in dtypes.C_STORED:
+            args = [self.rounded(a) for a in args]
         if node.op.kind == "reduce":
             return self.reduce(node, name, args[0], node.inputs[0], node.attrs["axes"])
         if node.op.commutative:  # operands come in order of creation: no part of a kernel
@@ -267,6 +271,27 @@ class Lowering:
         return self.value(
             name, node.dtype, args, tuple(sorted(node.attrs.items())), cost=node.op.cost * wide
         )
+
+    def rounded(self, i):
+        """A value as it would be read from memory: halves are floats in a loop, of which 0.9999 is
+        1 as float16, and 1e-9 is 0."""
+        if self.values[i].dtype not in dtypes.C_STORED or self.is_half(i):
+            return i
+        key = ("rounded", i)
+        if key not in self.made:
+            half = self.values[i].dtype
+            attrs = (("dtype", half),)
+            self.made[key] = self.value("cast", half, (i,), attrs, cost=REGISTRY["cast"].cost)
+        return self.made[key]
+
+    def is_half(self, i):
+        """Whether a value of a dtype of halves certainly is one."""
+        v = self.values[i]
+        if v.dtype not in dtypes.C_STORED:
+            return v.dtype == "bool"
+        return not (v.computed or v.reduces) or v.op == "cast" or v.op in PICKS and all(
+            map(self.is_half, v.args)
+        )  # fmt: skip
 
     def operand(self, node, amap, base, want):
         """The value of `node` read with `amap`, where it is `base` read with `want`."""

@@ -159,9 +159,10 @@ class Trace(Owner):
         return self.guards.append(node)
 
     def to_store(self, item, dtype):
-        if isinstance(item, MaybeNumber) and dtype.kind in "iu" and dtype != np.int64:
-            return item.decided()  # Python's has to fit
-        return item
+        if not isinstance(item, MaybeNumber):
+            return item
+        fits = dtype.kind not in "iu" or np.can_cast(item.dtype, dtype)
+        return item.plainly() if fits else item.decided()  # Python's has to fit
 
     def fits_into(self, item, dtype):
         if None not in self.inside:  # a batch of vmap is compiled or nothing

@@ -93,10 +93,6 @@ def _c_cast(attrs, dtype):
     to = attrs["dtype"]
     if dtypes.is_complex(to) or dtypes.is_complex(dtype):
         return None
-    if dtype in dtypes.C_STORED and (to == "bool" or to in dtypes.INTEGERS):
-        # a value of this loop is a float yet: 0.9999 is 1 as float16, and 1e-9 is 0
-        rounded = _c_cast({"dtype": dtype}, "float32")
-        return _c_cast(attrs, "float32").replace("{0}", rounded)
     if to == "bool":
         return "(({0}) != 0)"
     if dtype == "bool" and to in dtypes.FLOATS:  # gcc 12 makes no vectors of (float)a_bool

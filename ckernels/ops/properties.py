@@ -27,6 +27,11 @@ TABLES = {
     "effect": ("print", "check"),
     # results that are compared: two loop nests must not round what they compare differently
     "compares": ("eq", "ne", "lt", "le", "gt", "ge", "argmax", "argmin"),
+    # floats of floats that jump: a half is rounded before, as one that is compared or cast is
+    "jumps": ("floor", "ceil", "round", "trunc", "sign", "floor_div", "mod", "fmod", "nextafter"),
+    # halves of what are halves: these need no rounding
+    "picks": ("neg", "abs", "maximum", "minimum", "where", "max", "min", "floor", "ceil", "round",
+              "trunc", "sign", "relu", "identity", "stop_gradient", "zero_grad", "masked"),
     # gradients that know of complex numbers; those of other ops are of analytic functions
     "knows_complex": ("real", "imag", "complex_of", "conj", "angle", "abs", "cast", "py_op",
                       "c_op", "fft", "rfft_half", "irfft_half", "item"),
