@@ -302,60 +302,48 @@ static void give_spans(ck_plan *plan, ck_spans *before)
     plan->spans = spans ? spans : plan->spans;
 }
 
-/* Run the plan in a filled frame: CK_OK, or a code and the place that returned it. With
-   CK_EPYTHON from a PYCALL the Python error is set. */
-int ck_run(ck_plan *plan, ck_frame *frame, ck_failure *failed, int profile)
+/* Walk from `first` to `end`: CK_OK, or a code and the place that returned it. With CK_EPYTHON from a
+   PYCALL the Python error is set. */
+static int walk_part(runner *r, Py_ssize_t first, Py_ssize_t end, int release)
 {
-    runner r = {.plan = plan, .frame = frame, .failed = failed, .profile = profile, .beat = 1,
-                .beats = 1};
-    failed->tag = -1;
-    if (profile && !plan->profile) {
-        plan->profile = PyMem_Calloc(plan->n_instrs + 1, 2 * sizeof(int64_t));
-        r.profile = plan->profile != NULL;
-    }
+    ck_plan *plan = r->plan;
+    r->beat = r->beats = 1;
     if (plan->sources)
-        r.read = r.polled = ck_now();
-    ck_spans *before = r.profile ? take_spans(plan, 1) : NULL;
-    if (plan->long_run)
-        r.released = PyEval_SaveThread();
-    Py_ssize_t end = plan->late < plan->into ? plan->late : plan->into;
-    int code = walk(&r, plan->instrs, plan->instrs + end);
-    if (r.released)
-        PyEval_RestoreThread(r.released);
-    if (r.profile)
+        r->read = r->polled = ck_now();
+    ck_spans *before = r->profile ? take_spans(plan, first == 0) : NULL;
+    if (release)
+        r->released = PyEval_SaveThread();
+    int code = walk(r, plan->instrs + first, plan->instrs + end);
+    if (r->released)
+        PyEval_RestoreThread(r->released);
+    if (r->profile)
         give_spans(plan, before);
     return code;
+}
+
+/* Run the plan in a filled frame, up to what writes inputs or variables. */
+int ck_run(ck_plan *plan, ck_frame *frame, ck_failure *failed, int profile)
+{
+    if (profile && !plan->profile)
+        plan->profile = PyMem_Calloc(plan->n_instrs + 1, 2 * sizeof(int64_t));
+    runner r = {.plan = plan, .frame = frame, .failed = failed, .profile = profile && plan->profile};
+    failed->tag = -1;
+    return walk_part(&r, 0, plan->late < plan->into ? plan->late : plan->into, plan->long_run);
 }
 
 /* What writes into inputs: nothing in it can fail, but a signal may end a scan. */
 int ck_run_into(ck_plan *plan, ck_frame *frame, ck_failure *failed, int profile)
 {
-    runner r = {.plan = plan, .frame = frame, .failed = failed, .beat = 1, .beats = 1,
-                .profile = profile && plan->profile};
+    runner r = {.plan = plan, .frame = frame, .failed = failed, .profile = profile && plan->profile};
     failed->tag = -1;
-    if (plan->sources)
-        r.read = r.polled = ck_now();
-    ck_spans *before = r.profile ? take_spans(plan, 0) : NULL;
-    if (plan->long_run)
-        r.released = PyEval_SaveThread();
-    int code = walk(&r, plan->instrs + plan->into, plan->instrs + plan->n_instrs);
-    if (r.released)
-        PyEval_RestoreThread(r.released);
-    if (r.profile)
-        give_spans(plan, before);
-    return code;
+    return walk_part(&r, plan->into, plan->n_instrs, plan->long_run);
 }
 
 /* What writes variables in place: with the GIL held, and nothing in it can fail. */
 int ck_run_late(ck_plan *plan, ck_frame *frame, ck_failure *failed, int profile)
 {
-    runner r = {.plan = plan, .frame = frame, .failed = failed, .beat = 1, .beats = 1,
-                .profile = profile && plan->profile};
-    ck_spans *before = r.profile ? take_spans(plan, 0) : NULL;
-    int code = walk(&r, plan->instrs + plan->late, plan->instrs + plan->n_instrs);
-    if (r.profile)
-        give_spans(plan, before);
-    return code;
+    runner r = {.plan = plan, .frame = frame, .failed = failed, .profile = profile && plan->profile};
+    return walk_part(&r, plan->late, plan->n_instrs, 0);
 }
 
 /* The same in a thread that Python may know nothing of: for plans without PYCALLs. */
