@@ -12,9 +12,9 @@ from ..graph.node import make
 from ..graph.op import having
 from ..graph.sizes import surely
 from .canonicalise import is_any
-from .engine import Family, Formula, Var, fit
+from .engine import Family, Formula, Var, fit, number, scalar
 from .engine import forms as f
-from .views import reshaped, reverses, turned
+from .views import bare, reshaped, reverses, turned
 
 family = Family("reductions")
 rule = family.rule
@@ -249,6 +249,28 @@ def sum_of_product(node):
     if not surely(rest.shape, a.shape) or not constant_along(factor, axes, a.ndim):
         return None
     return make(a.op, (make("sum", (rest,), node.attrs), without_axes(factor, axes, a.ndim)))
+
+
+@rule("sum")
+def sum_of_choice(node):
+    """sum(where(c, x, -inf)) is where(c, sum(x), -inf) where c is constant along the axes.
+
+    Log-densities with bounds on their parameters: x is summed in the loop that computes it for
+    gradients. Of what stays itself when added, so not of no elements. Code: either side may be it.
+    """
+    a, axes = node.inputs[0], node.attrs["axes"]
+    if a.op.name != "where" or not axes or a.dtype not in WIDE or a.size == 0:
+        return None
+    c, *sides = a.inputs
+    if not constant_along(c, axes, a.ndim):
+        return None
+    fixed = [number(bare(s)) for s in sides]
+    k = next((k for k, v in enumerate(fixed) if v is not None and not math.isfinite(v)), None)
+    if k is None or fixed[1 - k] is not None or not surely(sides[1 - k].shape, a.shape):
+        return None
+    made = [make("sum", (sides[1 - k],), node.attrs)]
+    made.insert(k, scalar(fixed[k], a.dtype))
+    return make("where", (without_axes(c, axes, a.ndim), *made))
 
 
 def _product(node, parts, axes):

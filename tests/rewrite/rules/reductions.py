@@ -81,6 +81,14 @@ EXAMPLES = {
         C(lambda x: ops.sum(x * constant(dense(3)) * ops.exp(x), 0), 2, 3),
         C(lambda x: ops.sum(ops.exp(x) * (constant(dense(2, 1)) * x * 2), 1), 2, 3),
     ],
+    "sum_of_choice": [
+        C(lambda x: ops.sum(ops.where(ops.gt(x[0], 0), ops.exp(x), -np.inf)), 5),
+        C(lambda x: ops.sum(ops.where(ops.gt(x[0], 0), -np.inf, ops.exp(x))), 5, dtype="float64"),
+        C(lambda x: ops.sum(ops.where(ops.gt(x[:, :1], 0), x, np.inf), 1), 3, 4),
+        C(lambda x: ops.sum(ops.where(ops.gt(x[:1, :1], 0), x, to(constant(np.nan), 3, 4)),
+                            (0, 1)), 3, 4),
+        C(lambda x: ops.sum(ops.where(ops.gt(x[:1], 0), x, -np.inf), 0), 3, 4),
+    ],
     "distribute": [
         C(
             lambda x: (
@@ -215,6 +223,15 @@ NEAR = {
         lambda x: ops.sum(x * ops.exp(x)), lambda x: ops.sum(3 / x), lambda x: ops.sum(x + 3),
         lambda x: ops.sum(to(x, 2, 7) * ops.exp(x), 1), lambda x: ops.sum(to(x, 2, 7) / x, 1),
         lambda x: ops.max(x * 3), lambda x: ops.sum(to(x, 0, 7) * 3.0)]),
+    "sum_of_choice": (F, [
+        lambda x: ops.sum(ops.where(ops.gt(x, 0), x, -np.inf)),
+        lambda x: ops.sum(ops.where(ops.gt(x[0], 0), x[:0], -np.inf)),
+        lambda x: ops.sum(ops.where(ops.gt(x[0], 0), x, 1.0)),
+        lambda x: ops.sum(ops.where(ops.gt(x[0], 0), x, -0.0)),
+        lambda x: ops.sum(ops.where(ops.gt(x[0], 0), as_shape(x, 1, 7), to(
+            constant(np.float32(-np.inf)), 2, 7)), 0),
+        lambda x: ops.max(ops.where(ops.gt(x[0], 0), x, -np.inf)),
+        lambda x: ops.sum(ops.where(ops.gt(to(x, 2, 7), 0), to(x * 2, 2, 7), -np.inf), 1)]),
     "distribute": (F, [
         lambda x: (ops.cos(x) / ops.exp(x) + ops.sin(x)) * ops.cosh(x),
         lambda x: (ops.cos(x) / ops.sin(x) + ops.exp(x)) * ops.sin(x)]),
