@@ -39,6 +39,7 @@ FILES = {
     "jit/test_nested_programs.py": "containers, functions that call one another and shared memory",
     "jit/test_random_programs.py": "masks, views, loops and layouts of arguments all at once",
     "jit/test_half_floats.py": "what loops of lower.py read of halves, as programs see it",
+    "jit/test_odd_arguments.py": "what branches.py and the dispatch in C make of any argument",
     "jit/test_stores.py": "what arrays take, in value.py and owner.py of another room",
     "jit/test_random_costs.py": "derivatives of programs of all of jit",
     "jit/test_slopes.py": "slopes of every ufunc, through rows, ops and transforms",

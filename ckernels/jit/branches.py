@@ -664,8 +664,14 @@ def bases_of(x):
 
 
 def _folded(array):
-    """Whether elements of an array share memory with one another."""
-    return array.size > 0 and any(s == 0 and d > 1 for s, d in zip(array.strides, array.shape))
+    """Whether elements of an array may share memory with one another: from the axis of the smallest
+    stride on, each has to step over all that those before it reach."""
+    reach = array.itemsize
+    for step, size in sorted((abs(s), d) for s, d in zip(array.strides, array.shape) if d > 1):
+        if step < reach:
+            return array.size > 0
+        reach += step * (size - 1)
+    return False
 
 
 def _through(array, views, found):

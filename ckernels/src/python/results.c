@@ -73,6 +73,36 @@ static void extent(PyArrayObject *a, char **low, char **high)
     }
 }
 
+/* Whether elements of an array may share memory with one another: from the axis of the smallest
+   stride on, each has to step over all that those before it reach. */
+static int is_folded(PyArrayObject *a)
+{
+    npy_intp reach = PyArray_ITEMSIZE(a), passed = 0;
+    if (PyArray_IS_C_CONTIGUOUS(a) || !PyArray_SIZE(a))
+        return 0;
+    for (int turn = 0; turn < PyArray_NDIM(a); turn++) {
+        npy_intp next = 0, reached = 0;
+        for (int i = 0; i < PyArray_NDIM(a); i++) {
+            npy_intp step = PyArray_STRIDE(a, i) < 0 ? -PyArray_STRIDE(a, i) : PyArray_STRIDE(a, i);
+            if (PyArray_DIM(a, i) < 2)
+                continue;
+            if (!step || (step == next && step > passed))
+                return 1;
+            if (step > passed && (!next || step < next)) {
+                next = step;
+                reached = step * (PyArray_DIM(a, i) - 1);
+            }
+        }
+        if (!next)
+            return 0;
+        if (next < reach)
+            return 1;
+        reach += reached;
+        passed = next;
+    }
+    return 0;
+}
+
 /* Whether what is written back reaches one argument each, and may be written. */
 static int writable(const node *at, PyObject *const *leaves)
 {
@@ -82,9 +112,8 @@ static int writable(const node *at, PyObject *const *leaves)
         char *low, *high, *l, *h;
         if (!PyArray_ISWRITEABLE(a))
             return 0;
-        for (int axis = 0; axis < PyArray_NDIM(a); axis++)
-            if (!PyArray_STRIDE(a, axis) && PyArray_DIM(a, axis) > 1 && PyArray_SIZE(a))
-                return 0;
+        if (is_folded(a))
+            return 0;
         extent(a, &low, &high);
         for (Py_ssize_t j = 0; j < at->arrays.n; j++) {
             if (at->arrays.at[j] == own)
