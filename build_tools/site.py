@@ -42,6 +42,7 @@ def index(readme, references):
     rest = ["docs/life-of-a-call", "docs/rooms", "CONTRIBUTING", "CHANGELOG", "benchmarks/RESULTS",
             "benchmarks/deep/RESULTS", "benchmarks/breadth/RESULTS", "benchmarks/keras3/RESULTS",
             "benchmarks/numpy_programs/RESULTS", "benchmarks/npbench/RESULTS",
+            "benchmarks/expressions/RESULTS",
             "benchmarks/pymc_catalogue/RESULTS",
             "benchmarks/matrix/results-1"]  # fmt: skip
     known = {re.sub(r"\.md$", "", p) for _, pages in named for p in pages}

@@ -7,11 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import ckernels as ck
 from benchmarks import chart, workloads
 from benchmarks import pymc_catalogue as catalogue
 from benchmarks.breadth import measure as breadth
 from benchmarks.breadth import registry
 from benchmarks.breadth import report as breadth_page
+from benchmarks.expressions import registry as expressions
+from benchmarks.expressions import report as expressions_page
 from benchmarks.matrix import __main__ as matrix
 from benchmarks.matrix import layouts, measure, operations, reasons
 from benchmarks.npbench import child as npbench
@@ -250,6 +253,32 @@ def test_the_page_of_npbench_counts_who_is_ahead():
     assert "which is ahead in 1." in text and "Ahead of the best of all in 1." in text
     assert "| a | 4e+03 | 4.00 | 2.00 |  | 1.00 | 1.00 |  |" in text
     assert "| b | 0.25 | it is NumPy's |" in text
+
+
+@pytest.mark.parametrize("expression", expressions.ALL, ids=lambda e: e.name)
+def test_expressions_are_numpys_of_any_size(expression):
+    for size in (0, 1, 10):
+        given = expression.arguments(size)
+        want = expression.function(np)(*given.values())
+        got = ck.evaluate(expression.text, given)
+        np.testing.assert_allclose(got, want, rtol=1e-5)
+        found = ck.jit(expression.function(np))(*given.values())
+        assert np.shape(found) == np.shape(want) and found.dtype == want.dtype
+        np.testing.assert_allclose(found, want, rtol=1e-5)
+
+
+def test_the_page_of_expressions_counts_who_is_ahead():
+    row = {"name": "linear", "size": 10, "first": {}, "wrong": {}}
+    rows = [
+        {**row, "seconds": {"jit": 1e-6, "evaluate": 4e-6, "numpy": 8e-6, "numba": 2e-6}},
+        {**row, "size": 20, "seconds": {"jit": 4e-6, "numpy": 2e-6}, "wrong": {"jax": "values"}},
+    ]
+    text = expressions_page.page(rows, {"linear": "For a reason."})
+    assert "`jit` is ahead of the best of all in 1 of 2 cells, 1.00 times as fast" in text
+    assert "`evaluate` is ahead of the best of all in 0 of 1 cells, 0.50 times as fast" in text
+    assert "| 10 | 1 | 4 | 8 |  | 2 |  |  | numba | 2.00 |" in text
+    assert "| 20 | 4 |  | 2 |  |  |  |  | numpy | 0.50 |" in text
+    assert "jax: values" in text and "For a reason." in text
 
 
 def test_the_page_of_plain_programs_counts_who_is_ahead():

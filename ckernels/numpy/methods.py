@@ -12,7 +12,7 @@ from ..ops.shape import sized, times
 from . import rows
 from .promote import supported
 from .rows.base import agreeing
-from .value import ArrayValue, check_element, filled, nodes_of_key, store, stored
+from .value import TURNED, ArrayValue, check_element, filled, nodes_of_key, store, stored
 
 
 def reshape(x, *shape, order="C", copy=None):
@@ -113,7 +113,8 @@ def transpose(x, *axes):
     if order == sorted(order):
         return x.through(lambda n: n, lambda n, v: v, lambda a: a.transpose(order), x.plain)
     return x.through(lambda n: ops.transpose(n, order), lambda n, v: ops.transpose(v, back),
-                  lambda a: a.transpose(order))  # fmt: skip
+                     lambda a: a.transpose(order),
+                     key=TURNED if len(order) == 2 else None)  # fmt: skip
 
 
 def swapaxes(x, axis1, axis2):

@@ -16,7 +16,7 @@ from ..ops import reference
 from .methods import VIEWS, einsum
 from .promote import NUMPY, supported
 from .rows import find
-from .value import ArrayValue, call_ufunc, lies_plain, result, stored, under
+from .value import ArrayValue, call_ufunc, lies_plain, result, stored, turned, under
 
 
 class Owner:
@@ -172,6 +172,10 @@ class Owner:
             return view(*args, **kwargs)
         if isinstance(function, np.ufunc):
             return call_ufunc(self, function, args, **kwargs)
+        if function is np.dot and len(args) == 2 and not kwargs and (
+            turned(first) or getattr(first, "masked", None) is not None and 0 < np.ndim(args[1]) < 3
+        ):  # fmt: skip
+            return call_ufunc(self, np.matmul, args)
         if function is np.einsum:
             found = einsum(*args, **kwargs)
             if found is not None:
@@ -318,7 +322,8 @@ def _axes_under(masked, options):
 # functions that take lists of arrays, or of pairs
 OF_LISTS = {np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack, np.block,
             np.select, np.choose, np.piecewise, np.lexsort, np.linalg.multi_dot, np.histogramdd,
-            np.pad, np.ravel_multi_index, np.histogram2d}  # fmt: skip
+            np.pad, np.ravel_multi_index, np.histogram, np.histogram_bin_edges,
+            np.histogram2d}  # fmt: skip
 MASKED = ("sum", "mean", "any", "all", "count_nonzero", "max", "min", "var", "std", "prod")
 COMPLEX = ("complex64", "complex128")
 # what an extremum begins with, where it is of at least one element

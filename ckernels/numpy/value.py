@@ -213,6 +213,9 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
     # ---- parts ---------------------------------------------------------------------------------
 
     def __getitem__(self, key):
+        part, mask = self._mask_last(key)
+        if mask is not None:
+            return part[mask]
         given = key if isinstance(key, tuple) else (key,)
         dotted = any(k is Ellipsis for k in given)
         copied = any(map(_is_array_of_one_place, given))
@@ -245,6 +248,10 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
                             real, plain, key, nodes)  # fmt: skip
 
     def __setitem__(self, key, item):
+        part, mask = self._mask_last(key)
+        if mask is not None:
+            part[mask] = item
+            return None
         dotted = any(k is Ellipsis for k in (key if isinstance(key, tuple) else (key,)))
         key, basic, mask = self.owner.key(self, key)
         item = self.owner.to_store(item, self.dtype)
@@ -270,6 +277,24 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
         item = self.chosen(stored(self.owner, item, old.dtype), lambda: ops.getitem(old, key))
         self.write(with_part(old, key, item), True)
         return None
+
+    def _mask_last(self, key):
+        """(a view, mask) such that x[i, mask] or x[mask, i] is view[mask]; else (None, None)."""
+        masks = [k for k in key if _is_mask(k)] if isinstance(key, tuple) else ()
+        if len(masks) != 1 or len(key) > self.ndim or self.scalar:
+            return None, None
+        (mask,), at = masks, next(i for i, k in enumerate(key) if _is_mask(k))
+        rest, first = key[:at] + key[at + 1 :], at == 0
+        behind = first or at == len(rest)
+        if not rest or not behind or first and mask.ndim > 1 or not all(map(self._is_place, rest)):
+            return None, None
+        return self[(slice(None), *rest) if first else rest], mask
+
+    def _is_place(self, k):
+        """Whether an index is an int, of Python's or NumPy's."""
+        if isinstance(k, self.owner.numbers):
+            return k.kind is int
+        return isinstance(k, (int, np.integer)) and not isinstance(k, bool)
 
     def _under(self, old, mask, item):
         """`old` with `item` where `mask` is, as a choice; None where it needs places in memory."""
@@ -305,6 +330,10 @@ def check_element(item):
         size = item.read().size if isinstance(item, ArrayValue) else item.size
         if not ONE_AS_ELEMENT or size not in (1, None):
             raise ValueError("setting an array element with a sequence.")
+
+
+def _is_mask(k):
+    return isinstance(k, (np.ndarray, ArrayValue)) and k.ndim > 0 and k.dtype == bool
 
 
 def _is_array_of_one_place(k):
@@ -467,6 +496,10 @@ def call_ufunc(
     options = {k: v for k, v in options.items() if v not in (None, "K", True)}
     if options or casting != "same_kind":
         owner.refuse(f"{ufunc.__name__} with {', '.join(options) or 'casting'}")
+    if out is None and where is True and any(map(turned, args)):
+        found = _turned_back(owner, ufunc, args, dtype)
+        if found is not None:
+            return found
     mask, operands = _masked(owner, ufunc, args) if where is True else (None, owner.operands(args))
     if where is not True:
         read = owner.operand(where)
@@ -531,19 +564,41 @@ def _masked(owner, ufunc, args):
     return None, owner.operands(args)
 
 
+TURNED = "turned"  # the key of the transposed of a matrix
+
+
+def turned(x):
+    """Whether `x` is the transposed of rows that a mask takes."""
+    return (isinstance(x, ArrayValue) and x.base is not None and x.lens.key is TURNED
+            and x.base.masked is not None and x.base.masked[1].ndim == 1)  # fmt: skip
+
+
+def _turned_back(owner, ufunc, args, dtype):
+    """An elementwise function of the transposed of masked rows and numbers, as the transposed of
+    that of the rows; None of anything else."""
+    alone = all(turned(a) or isinstance(a, owner.numbers) or np.ndim(a) == 0 for a in args)
+    if not alone or ufunc.signature is not None or ufunc.nout > 1:
+        return None
+    return call_ufunc(owner, ufunc, [a.base if turned(a) else a for a in args], dtype=dtype).T
+
+
 def _rows_under(owner, ufunc, args):
     """The same of a product of a matrix, of whose rows a mask takes some, and what is whole: these
-    rows of the product. Of two vectors under one mask: no mask, and zeros elsewhere."""
+    rows of the product. Of a sum over such rows: no mask, and zeros elsewhere."""
+    back = turned(args[0])
     masked = [a.masked if isinstance(a, ArrayValue) else None for a in args]
+    masked[0] = args[0].base.masked if back else masked[0]
     if ufunc is not np.matmul or masked[0] is None or masked[0][1].ndim != 1:
         return None, owner.operands(args)
     whole, mask = masked[0]
-    if masked[1] is None:
+    if masked[1] is None and not back:
         other = owner.operand(args[1])
         if whole.ndim == 2 and isinstance(other, Node) and other.ndim in (1, 2):
             return mask, [whole, other]
-    elif masked[1][1] is mask and whole.ndim == masked[1][0].ndim == 1:
-        return None, [ops.where(under(mask, x), x, constant(0, x.dtype)) for x, _ in masked]
+    elif masked[1] is not None and masked[1][1] is mask and (back or whole.ndim == 1):
+        one, other = [ops.where(under(mask, x), x, constant(0, x.dtype)) for x, _ in masked]
+        if other.ndim <= whole.ndim:
+            return None, [ops.transpose(one, [1, 0]) if back else one, other]
     return None, owner.operands(args)
 
 

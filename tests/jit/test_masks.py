@@ -91,6 +91,41 @@ def other_products(x, label, w):
     )  # fmt: skip
 
 
+def turned_products(x, label, w):
+    m = label == 1
+    g = x[m] @ x[0] - w[m]
+    return (
+        x[m].T @ g, 3 * x[m].T @ g / 2, x[m].T @ x[m], np.dot(x[m].T, g), x[m].T @ (w[m] > 4),
+        (x[m].T - 1).sum(axis=1), x[m].T, x[m].T + x[0][:, None], x[m].T @ w[m][:, None],
+    )  # fmt: skip
+
+
+def places_and_masks(x, label, w):
+    m, y = label == 2, x.T.copy()
+    y[1, m] = 0
+    y[2, m] += w[m]
+    y[-1, m] -= 1
+    x[m, 1] *= 2
+    x[m, 0] = w[m]
+    planes = x.reshape(2, 6, 3).copy()
+    planes[1, m[:6]] = 5
+    planes[0, m[:6], 2] = 6
+    planes[1, planes[1] > 8] = 0
+    return y, y[0, m].sum(), x[m, 1].mean(), x[m, -1], y[1, m].size, planes, planes[1, m[:6], 0]
+
+
+def turns_with_places_and_masks(x, label, w):
+    v, held = w.copy(), label * 0
+    for t in range(3):
+        free = held == 0
+        v[free] += (x.T[t, free] - v[free]) * 2
+        fired = v >= 5
+        v[fired] = 0
+        held[fired] = 2
+        held[~fired & (held > 0)] -= 1
+    return v, held
+
+
 def of_planes(x, label, w):
     y, m = x.reshape(2, 6, 3), (label == 1).reshape(2, 6)
     return y[m], y[m].mean(axis=0), y[m].sum(), (y[m] * 2).max(axis=0), y[m].shape
@@ -120,6 +155,9 @@ PROGRAMS = [
     beside_others,
     products,
     other_products,
+    turned_products,
+    places_and_masks,
+    turns_with_places_and_masks,
     stored,
     stored_thin,
     kept_from_stores,
@@ -147,7 +185,16 @@ def test_a_part_that_numpy_refuses_is_refused():
             function(x.copy(), y)
 
 
-@pytest.mark.parametrize("function", [means_of_groups, centred, stored_thin, products])
+@pytest.mark.parametrize(
+    "function",
+    [
+        means_of_groups,
+        centred,
+        stored_thin,
+        products,
+        turns_with_places_and_masks,
+    ],
+)
 def test_what_is_compiled(function):
     check(function, X, LABEL, W)
 

@@ -570,3 +570,26 @@ def test_histograms_of_few_edges(edges):
     for f in (np.histogram, np.histogram_bin_edges):
         check(lambda x, f=f: f(x, edges), x, traced=None)
         check(lambda x, e, f=f: f(x, e), x, np.asarray(edges), traced=None)
+
+
+def bins_of_numbers(x, low, high):
+    whole = (x * 9).astype(int)
+    return (
+        np.histogram(x, 5, (low, high)), np.histogram(x, 4, range=[0, high]),
+        np.histogram(x, bins=3, range=(low * 2, 1), density=True),
+        np.histogram(x, [low, 0.5, high]),
+        np.histogram_bin_edges(whole, 4, (0, high)), np.histogram(whole, 3, (low, 9)),
+        np.histogram(x, 4, (x.min(), x.max())),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_histograms_between_numbers_that_are_arguments(dtype):
+    x = np.random.default_rng(4).random(40).astype(dtype)
+    check(bins_of_numbers, x, 0.1, 0.75)
+    for low, high in ((0.75, 0.1), (0.3, float("nan"))):
+        with pytest.raises(ValueError):
+            bins_of_numbers(x, low, high)
+        with pytest.raises(ValueError):
+            ck.jit(bins_of_numbers)(x, low, high)
+    check(lambda x, b: np.histogram(x, 5, (b, b)), x, 0.25)

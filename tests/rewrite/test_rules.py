@@ -149,12 +149,12 @@ def test_power_one_half_is_the_square_root():
 
 
 def test_powers_are_right_for_awkward_bases():
-    for p in (2, 3, 4, -1, -2, 1.5, -0.5):
+    for p in (2, 3, 4, 5, 6, 7, 8, 10, 12, -1, -2, 1.5, -0.5):
         array, got = awkward_graph(lambda x, p=p: ops.abs(x) ** p)
         with np.errstate(all="ignore"):
             want = np.power(np.abs(array), p)
         normal = (np.abs(want) > 1e-300) | (want == 0) | np.isnan(want)  # else intermediates round
-        assert ulps(got, want, F)[normal].max() <= 4, p
+        assert ulps(got, want, F)[normal].max() <= (4 if p < 7 else 7), p
 
 
 def test_float_times_zero_keeps_nan():

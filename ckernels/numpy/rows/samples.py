@@ -10,7 +10,7 @@ from ...graph.shapes import axes_of
 from ...ops.quantiles import METHODS
 from ...ops.shape import sized, times
 from ..promote import Weak
-from .base import node_of, row, shaped_as, typed, ufunc
+from .base import as_operand, node_of, row, shaped_as, typed, ufunc
 from .filling import linspace
 from .reductions import spread
 
@@ -259,6 +259,16 @@ def digitize(rule, x, bins, right=False):
 
 def _limits(x, range):
     """(low, high) of equal bins."""
+    if range is not None and any(isinstance(end, (Weak, Node)) for end in range):
+        wide = [as_operand(end) for end in range]
+        if any(isinstance(end, Node) and np.promote_types(end.dtype, x.dtype) != x.dtype
+               and not dtypes.is_discrete(x.dtype) for end in wide):  # fmt: skip
+            raise NotSupported("a range of more precise numbers than these")
+        low, high = [typed(end, "float64") for end in wide]
+        fits = ops.logical_and(ops.isfinite(ops.sub(high, low)), ops.le(low, high))
+        low = ops.check(low, fits, error="value", message="a range that NumPy refuses")
+        same = ops.eq(low, high)
+        return ops.where(same, ops.sub(low, 0.5), low), ops.where(same, ops.add(high, 0.5), high)
     if range is not None:
         low, high = map(float, range)
         if not (np.isfinite(low) and np.isfinite(high) and low <= high):
@@ -275,6 +285,9 @@ def _limits(x, range):
 
 def edges_of(rule, x, bins, range):
     """The edges of bins: of so many equal ones over the data or a range, or those given."""
+    if isinstance(bins, (list, tuple)) and any(isinstance(b, (Weak, Node)) for b in bins):
+        kinds = [np.dtype(node_of(b, rule).dtype) for b in bins]
+        bins = ops.stack([typed(b, rule.common(kinds)) for b in bins])
     if isinstance(bins, (np.ndarray, list, tuple)):
         edges = np.asarray(bins)
         if edges.ndim != 1 or edges.size < 2 or (np.diff(edges) < 0).any():

@@ -35,8 +35,9 @@ EXAMPLES = {
     "pow_by_constant": [
         C(lambda x, p=p: ops.abs(x) ** p, 7) for p in (0, 1, 2, 3, 4, -1, -2, 0.5, -0.5, 1.5)
     ]
+    + [C(lambda x, p=p: x**p, 7) for p in (5, 6, 7, 8, 10, 12)]
     + [E(lambda x, p=p: x**p, 7) for p in (0, 1)]
-    + [E(lambda x: x**3, 7, dtype=ints)],
+    + [E(lambda x, p=p: x**p, 7, dtype=ints) for p in (3, 5, 6, 7, 8, 10, 12)],
     "no_mark": [
         E(ops.stop_gradient, 7),
         E(ops.identity, 7),
@@ -113,7 +114,7 @@ NEAR = {
     "mask_decided": (F, [lambda x: ops.masked_mul(constant(0.0, F), x),
                          lambda x: ops.masked_div(x, constant(2.0, F))]),
     "minus_itself": (F, [lambda x: x - x]),
-    "pow_by_constant": (F, [lambda x: x**5, lambda x: x**x, lambda x: ops.pow(2.0, x)]),
+    "pow_by_constant": (F, [lambda x: x**11, lambda x: x**x, lambda x: ops.pow(2.0, x)]),
     "neg_of": (F, [lambda x: -(x + ops.exp(x)), lambda x: -(x * ops.exp(x))]),
     "add_of_neg": (F, [lambda x: x + ops.abs(x)]),
     "product_of_neg": (F, [lambda x: x * ops.abs(x), lambda x: x / ops.exp(-x)]),
