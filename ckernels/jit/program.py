@@ -6,6 +6,7 @@ checked to be what they were. `build` makes f anew, over namespaces in which `np
 """
 
 import contextlib
+import dataclasses
 import dis
 import functools
 import importlib
@@ -21,6 +22,7 @@ from ..base.errors import NotSupported
 from . import namespace
 from .flow import Flow
 from .syntax import transformed
+from .trees import is_plain
 
 ASSIGNS = ("STORE_GLOBAL", "DELETE_GLOBAL")
 
@@ -60,6 +62,25 @@ def _method(function):
         method, me = inspect.getattr_static(type(function), "__call__", None), function
     ours = hasattr(method, "traced_function") or isinstance(method, types.FunctionType)
     return (method, me) if ours and not namespace.library(method.__module__) else (None, None)
+
+
+def is_written(kind):
+    """Whether objects of a class are what an `__init__` of the user's makes of them."""
+    if type(kind) is not type or dataclasses.is_dataclass(kind) or not is_plain(kind):
+        return False
+    codes = [value.__code__ for value in methods_of(kind)]
+    made = isinstance(kind.__init__, types.FunctionType) and kind.__new__ is object.__new__
+    library = any(namespace.library(each.__module__) for each in kind.__mro__[:-1])
+    return made and not library and all("__class__" not in code.co_freevars for code in codes)
+
+
+def methods_of(kind):
+    """The functions of a class and of those it is made of, properties among them."""
+    for each in kind.__mro__[:-1]:
+        for value in vars(each).values():
+            value = value.fget if isinstance(value, property) else value
+            if isinstance(value, types.FunctionType):
+                yield value
 
 
 class Reads:
@@ -115,6 +136,10 @@ class Reads:
             self.fixed.append((holder, name, value))
             if not namespace.library(value.__module__):
                 self.look(value)
+        elif isinstance(value, type) and is_written(value):
+            self.fixed.append((holder, name, value))
+            for method in methods_of(value):
+                self.meet(method)
         elif isinstance(value, (types.ModuleType, type, types.BuiltinFunctionType, np.ufunc)) or (
             type(value) is type(np.sum)
         ):
@@ -129,7 +154,7 @@ class Reads:
         return known or id(function) in self.refused
 
     def meet(self, function):
-        """Look at a function among the arguments, which may be one that is never called."""
+        """Look at a function that may never be called: an argument, a method."""
         before = dict(self.known), list(self.fixed), list(self.free)
         try:
             for each in getattr(function, "traced_function", lambda: [function])():
@@ -162,6 +187,12 @@ class Default:
 def defaults_of(function):
     """The places of the default values of a function."""
     return [*range(len(function.__defaults__ or ())), *(function.__kwdefaults__ or {})]
+
+
+def is_number(holder):
+    """Whether a name is a default value that is a number, a string or None."""
+    kinds = (int, float, bool, str, type(None))
+    return type(holder) is Default and type(holder.value) in kinds
 
 
 def key_of(holder, name):
@@ -243,14 +274,15 @@ class TracedNames:
         own = {}
         for base in kind.__mro__[-2::-1]:
             for name, value in vars(base).items():
-                if isinstance(value, types.FunctionType) and name != "__init__":
+                if isinstance(value, types.FunctionType):
                     own[name] = self.method(value)
                 elif isinstance(value, property) and value.fget is not None:
                     own[name] = property(self.method(value.fget))
                 elif isinstance(value, (np.ndarray, list, dict, set)) and name[:2] != "__":
                     own[name] = property(self.shared(kind, name))
         own["traced_from"] = kind
-        found = self.classes[kind] = type(kind)(kind.__name__, (kind,), own)
+        bases = [self.of_class(base) for base in kind.__bases__ if is_written(base)]
+        found = self.classes[kind] = type(kind)(kind.__name__, (kind, *bases), own)
         return found
 
     def shared(self, kind, name):
@@ -261,7 +293,7 @@ class TracedNames:
         def method(*args, **kwargs):
             inner = getattr(function, "function", function)
             program = Reads(inner)
-            if program.free:
+            if not all(key_of(*read) in self.values or is_number(read[0]) for read in program.free):
                 raise NotSupported(f"{inner.__qualname__} reads names of its module that may "
                                    "change: give them to the object or as arguments")  # fmt: skip
             return self.function(inner)(*args, **kwargs)
@@ -289,6 +321,8 @@ class TracedNames:
             return value.traced(self)
         if isinstance(value, types.FunctionType) and not namespace.library(value.__module__):
             return self.function(value)
+        if isinstance(value, type) and is_written(value):
+            return self.of_class(value)
         if isinstance(value, types.ModuleType):
             if value.__name__.partition(".")[0] in namespace.REFUSED:
                 return namespace.Forbidden(value.__name__)

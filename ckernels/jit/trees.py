@@ -69,7 +69,7 @@ def flatten(tree, is_leaf, leaves, depth=0):
     if callable(tree) and kind.__module__ == "numpy":
         return ("static", kind, tree)
     kind = getattr(kind, "traced_from", kind)
-    if _plain(kind):
+    if is_plain(kind):
         parts = vars(tree)
         found = tuple([flatten(t, is_leaf, leaves, depth + 1) for t in parts.values()])
         return (object, kind, tuple(parts), found)
@@ -82,7 +82,7 @@ def _hashable(tree):
     return tree
 
 
-def _plain(kind):
+def is_plain(kind):
     """Whether objects of a class are their attributes: written in Python, with no slots, and no
     state that a base class in C keeps."""
     if kind.__module__.partition(".")[0] in ("builtins", "functools", "numpy"):

@@ -144,6 +144,89 @@ def test_what_a_bound_method_reads_is_read_at_each_call():
         ck.jit(model.cost, static="self")
 
 
+WIDTH = 2.0
+
+
+class Sums:
+    """Objects that the traced function makes: what `__init__` makes is traced too."""
+
+    unit = 3
+
+    def __init__(self, n, start=0.0):
+        self.n, self.total, self.log = 0, np.full(n, start), []
+
+    def add(self, x, times=1):
+        self.n += times
+        self.total += x * times
+        self.log.append(x.sum())
+        return self
+
+    @property
+    def mean(self):
+        return self.total / self.n
+
+
+class Wide(Sums):
+    def __init__(self, n):
+        Sums.__init__(self, n, 1.0)
+        self.wide = np.zeros((n, 2)) + WIDTH
+
+    def add(self, x, times=1):
+        self.wide[:, 0] = x
+        return Sums.add(self, x, times)
+
+
+class Leaf:
+    def __init__(self, value, left=None, right=None):
+        self.value, self.left, self.right = value, left, right
+
+    def sum(self):
+        branches = [b.sum() for b in (self.left, self.right) if b is not None]
+        return sum(branches, self.value)
+
+
+def sums(x):
+    s = Sums(x.shape[1])
+    for row in x:
+        s.add(row)
+    return s.mean, s.n, np.array(s.log), s.unit
+
+
+def kinds(x):
+    w, s = Wide(x.shape[1]), Sums(3)
+    w.add(x[0]).add(x[1], times=2)
+    told = isinstance(w, Sums), isinstance(s, Wide), type(w) is Wide, type(s).__name__
+    return w.wide, w.mean, w.n, told
+
+
+def several(x):
+    parts = [Sums(2, float(k)) for k in range(3)]
+    for k, part in enumerate(parts):
+        part.add(x[k, :2])
+    return sum(part.total for part in parts), Leaf(x, Leaf(x * 2), Leaf(x, Leaf(x * x))).sum()
+
+
+@pytest.mark.parametrize("function", [sums, kinds, several])
+@pytest.mark.parametrize("shape", [(4, 3), (30, 12)])
+def test_objects_that_a_traced_function_makes(monkeypatch, function, shape):
+    f, x = ck.jit(function), np.random.default_rng(5).normal(size=shape)
+    for width in (2.0, 7.0):
+        monkeypatch.setitem(globals(), "WIDTH", width)
+        for got, want in zip(f(x), function(x)):
+            if isinstance(want, np.ndarray):
+                np.testing.assert_allclose(got, want, rtol=1e-12)
+            else:
+                assert got == want and type(got) is type(want)
+    assert not f.report()["numpy"]
+
+
+def test_an_object_that_is_returned_is_of_the_users_class():
+    made = ck.jit(lambda x: Wide(len(x)).add(x))(V)
+    assert type(made) is Wide and made.n == 1
+    np.testing.assert_array_equal(made.wide[:, 0], V)
+    np.testing.assert_array_equal(made.total, V + 1)
+
+
 RATE, PARTS, LEAKED = 2.0, [V], None
 
 
