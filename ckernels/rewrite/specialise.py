@@ -133,11 +133,7 @@ family.formula("few_terms", f.matmul(x, y), few_products, takes=is_single_or_dou
 
 
 # us, one thread: int64 (400, 400) @ (400, 400) 57700 by NumPy and 8200 by loops, (1, 1000) @
-# (1000, 1000) 980 and 106; complex128 (8, 8) @ (8, 8) 7 and 1, (64, 64) twice 61 and 56,
-# (200, 200) twice 1500 and 1880, (5000, 20) by a vector 46 and 143.
-COMPLEX_TERMS, COMPLEX_TERMS_OF_VECTORS = 1 << 15, 1 << 12
-
-
+# (1000, 1000) 980 and 106.
 def sums_of_products(x, y):
     """x @ y as loops have it."""
     if x.shape[-2] == 1:
@@ -145,21 +141,9 @@ def sums_of_products(x, y):
     return cast(sum_(mul(expand_dims(x, -2), expand_dims(swapaxes(y, -1, -2), -3)), -1), x.dtype)
 
 
-def loops_are_faster(x, y):
-    """BLAS knows no integers, and is called for complex numbers from Python."""
-    if not dtypes.is_complex(x.dtype):
-        return True
-    columns = y.shape[-1]
-    if None in (x.size, columns):
-        return False
-    alone = 1 in (x.shape[-2], columns)
-    return value_of(x.size * columns) <= (COMPLEX_TERMS_OF_VECTORS if alone else COMPLEX_TERMS)
-
-
 family.formula("sums_of_products", f.matmul(x, y), sums_of_products, views=False,
-               takes=lambda dtype: dtype in dtypes.INTEGERS or dtypes.is_complex(dtype),
-               when=loops_are_faster,
-               doc="Products of integers, and small ones of complex numbers, fuse.")  # fmt: skip
+               takes=lambda dtype: dtype in dtypes.INTEGERS,
+               doc="BLAS knows no integers: their products fuse.")  # fmt: skip
 
 
 @rule("take")
