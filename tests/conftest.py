@@ -40,6 +40,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in jobs a shell runs
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection():
+    """What asserts become is kept like the package's bytecode: each worker would write it anew."""
+    told, sys.dont_write_bytecode = sys.dont_write_bytecode, False
+    yield
+    sys.dont_write_bytecode = told
+
+
 def pytest_addoption(parser):
     parser.addoption(
         "--update-golden",
