@@ -542,3 +542,31 @@ def test_equal_elements_share_a_slope(name):
             assert float(np.sum(slopes)) == pytest.approx((high - low) / (2 * STEP), abs=1e-4)
             twice = jit(value_and_grad(lambda v: function(ops.stack([v, v]))))(np.float32(1.5))[1]
             assert float(twice) == pytest.approx(float(name != "ptp"), abs=1e-6)
+
+
+def test_what_the_coming_keras_asks_for():
+    """Functions of backends that Keras 3.15 has not: traced and eager, in the dtypes of Keras."""
+    special = pytest.importorskip("scipy.special")
+    backend = keras.src.backend
+    gammainc, power = backend.math.gammainc, backend.linalg.matrix_power
+    want = special.gammainc(POSITIVE, np.abs(Y))
+    for found in (gammainc(POSITIVE, np.abs(Y)), jit(gammainc)(POSITIVE, np.abs(Y))):
+        np.testing.assert_allclose(found, want, rtol=2e-6)
+        assert found.dtype == "float32"
+    halves = gammainc(POSITIVE.astype("float16"), np.ones((3, 4), "int8"))
+    assert halves.dtype == "float16" and gammainc(COUNTS, COUNTS).dtype == "float32"
+    pairs = np.stack([SQUARE, SQUARE.T + 1])
+    for n in (-2, 0, 1, 5):
+        want = np.linalg.matrix_power(pairs.astype("float64"), n)
+        for found in (power(pairs, n), jit(lambda a, n=n: power(a, n))(pairs)):
+            np.testing.assert_allclose(found, want, rtol=1e-3, atol=1e-5)
+    columns = [X, Y[:, 0], COUNTS[0, :3]]
+    want = np.column_stack(columns).astype("float32")
+    for found in (backend.numpy.column_stack(columns), jit(backend.numpy.column_stack)(columns)):
+        np.testing.assert_array_equal(found, want)
+        assert found.dtype == "float32"
+    values, places = backend.math.top_k(INTS, 2, is_stable=True)
+    np.testing.assert_array_equal(places, [[3, 0], [1, 2], [3, 1]])
+    for x in (X, X[0]):
+        with pytest.raises(ValueError, match="out of bounds"):
+            ops.nn.glu(x, axis=5)

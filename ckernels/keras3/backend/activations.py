@@ -1,6 +1,7 @@
 """keras.ops.nn's activations: functions of elements, and softmaxes."""
 
 import numpy as np
+from keras.src.backend.common.backend_utils import canonicalize_axis
 
 from ... import ops
 from ..casts import standardize_dtype
@@ -192,6 +193,7 @@ def gelu(x, approximate=True):
 
 def glu(x, axis=-1):
     x = convert_to_tensor(x)
+    axis = canonicalize_axis(axis, x.ndim)
     if x.shape[axis] is not None and x.shape[axis] % 2:
         raise ValueError(
             f"axis size must be divisible by 2. Received: x.shape={x.shape} with axis={axis}"

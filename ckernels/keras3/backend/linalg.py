@@ -31,6 +31,11 @@ def _of_floats(name, eager, graph):
     return function
 
 
+def matrix_power(a, n):
+    a = convert_to_tensor(a)
+    return either(lambda a: np.linalg.matrix_power(a, n), lambda a: ops.matrix_power(a, n), a)
+
+
 def _turned(n):
     return ops.swapaxes(n, -1, -2)
 

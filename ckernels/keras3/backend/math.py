@@ -77,8 +77,8 @@ segment_prod = _segments(
 )
 
 
-def top_k(x, k, sorted=True):
-    """The k largest of each row, and where they are; of equal ones the first."""
+def top_k(x, k, sorted=True, is_stable=True):
+    """The k largest of each row, and where they are; of equal ones the first, asked for or not."""
     x = convert_to_tensor(x)
     if isinstance(x, Symbolic):
         return wrapped(_first(x.node, k))
@@ -157,6 +157,14 @@ def _special(name, graph):
 
 erf, erfc = _special("erf", ops.erf), _special("erfc", ops.erfc)
 erfinv = _special("erfinv", ops.erfinv)
+
+
+def gammainc(x1, x2):
+    """The lower incomplete gamma function of `x2`, in shares of its whole."""
+    x1, x2 = convert_to_tensor(x1), convert_to_tensor(x2)
+    dtype = result_type(x1.dtype, x2.dtype, float)
+    wide = result_type(dtype, "float32")
+    return cast(compiled(ops.gammainc, cast(x1, wide), cast(x2, wide), open_sizes=True), dtype)
 
 
 def logdet(x):

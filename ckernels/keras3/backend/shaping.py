@@ -294,6 +294,15 @@ def vstack(xs):
     )
 
 
+def column_stack(xs):
+    def graph(nodes):
+        return ops.concatenate(
+            [ops.transpose(_at_least(n, 2)) if n.ndim < 2 else n for n in nodes], 1
+        )
+
+    return _joined(xs, np.column_stack, graph)
+
+
 def dstack(xs):
     return _joined(
         xs, np.dstack, lambda nodes: ops.concatenate([_at_least(n, 3) for n in nodes], 2)
