@@ -132,6 +132,11 @@ def test_every_function():
     [
         (lambda: ops.unstack(MATRIX, axis=-1000), IndexError, r"unstack\(.* is refused"),
         (lambda: ops.glu(-9), IndexError, r"glu\(-9.* is refused: tuple index out of range"),
+        (
+            lambda: ops.adaptive_max_pool(ARRAYS[4], 2**70),
+            MemoryError,
+            "parts along axis 1 fits into",
+        ),
         (lambda: ops.trapezoid(1), ZeroDivisionError, r"trapezoid\(1.* is refused"),
     ],
 )

@@ -7,6 +7,7 @@ from keras.src.backend.common.backend_utils import (
 )
 
 from ... import ops
+from ...base.errors import OutOfMemory
 from ..casts import result_type
 from ..eager import compiled
 from ..values import cast, convert_to_tensor, shape
@@ -158,12 +159,17 @@ def average_pool(inputs, pool_size, strides=None, padding="valid", data_format=N
     return _pool(_average_nodes, inputs, pool_size, strides, padding, data_format)
 
 
+MOST_PARTS = 2**47  # addresses of a process
+
+
 def _adaptive(inputs, output_size, data_format, reduce):
     """Windows whose bounds divide each axis into `output_size` parts as evenly as can be."""
     x, back = _last(inputs, data_format)
     for axis, count in enumerate(_each(output_size, x.ndim - 2), start=1):
         size = x.shape[axis]
         parts = []
+        if count >= MOST_PARTS:
+            raise OutOfMemory(f"an output of {count} parts along axis {axis} fits into no memory")
         for i in range(count):
             key = [slice(None)] * x.ndim
             key[axis] = slice(i * size // count, -(-(i + 1) * size // count))
