@@ -132,12 +132,11 @@ def test_a_loop_on_the_rows_of_a_product_has_no_reason():
     assert f.steps() == ["0: matmul then relu"] and "matrix product" not in f.explain()
 
 
-@pytest.mark.parametrize("dtype, after", [("bool", K.tanh), ("complex64", K.exp)])
-def test_what_numpy_computes(dtype, after):
-    """Products of bools, and of complex numbers, of which a loop reads both parts."""
-    x = K.placeholder((40, 40), dtype=dtype)
-    f = K.function([x], after(K.dot(x, x)))
-    f(np.ones((40, 40), dtype))
+def test_what_numpy_computes():
+    """Products of bools. (Those of complex numbers are products of real ones.)"""
+    x = K.placeholder((40, 40), dtype="bool")
+    f = K.function([x], K.tanh(K.dot(x, x)))
+    f(np.ones((40, 40), "bool"))
     assert len(f.steps()) == 2
     assert [n for n in lines_of(f, 1) if "reads" in n] == ["reads matmul of 0: NumPy computes it"]
     called_from_c = "NumPy or Python computes it, called from C"
