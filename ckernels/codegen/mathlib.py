@@ -60,6 +60,10 @@ ULP = {
     "betaln": {"f32": 0.55, "f64": 8.0},
 }  # fmt: skip
 
+# of which there is another version for one number that a loop waits for: ck_<value>_alone_f64
+ALONE = {"exp": "exp", "exp_below": "exp", "exp_shifted": "exp", "expm1": "expm1",
+         "sigmoid": "sigmoid", "tanh": "tanh"}  # fmt: skip
+
 _MARK = re.compile(r"/\* @(snippet|foreach|end)\b *(.*?) *\*/\n", re.S)
 _NAME = re.compile(r"\b(?:ck|CK)_\w+")
 

@@ -210,6 +210,7 @@ def _kind(x):
 
 
 WIDEST = -(2**63), 2**63 - 1
+LARGEST_POWER = math.log(np.finfo("float64").max)  # beyond it math.exp and math.expm1 raise
 
 
 def _range(x):
@@ -461,7 +462,8 @@ def of_math(function):
         if function in (math.floor, math.ceil):
             return whole(x.owner, found)
         if function in (math.exp, math.expm1):
-            x.owner.guard(ops.logical_or(ops.isfinite(found), ops.logical_not(ops.isfinite(node))))
+            inside = ops.logical_not(ops.gt(node, LARGEST_POWER))
+            x.owner.guard(ops.logical_or(inside, ops.eq(node, np.inf)))
         return known(x.owner, found, float)
 
     return call

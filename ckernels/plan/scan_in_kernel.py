@@ -123,6 +123,7 @@ class Ways(NamedTuple):
     quick: list
     apart: bool  # whether no quick step reads or writes what another one writes
     start: list  # lines before quick steps
+    cuts: list = ()  # C of steps after which these lines have to come again
 
 
 class ScanKernel:
@@ -492,7 +493,8 @@ class ScanKernel:
                 self.put(*(statements or ()))
                 self.end_step(scan.moving, states, k, outermost)
                 both.append(self.lines)
-            ways = Ways(found.before, both[0], found.quick and both[1], found.apart, found.start)
+            ways = Ways(found.before, both[0], found.quick and both[1], found.apart, found.start,
+                        found.cuts)  # fmt: skip
         self.depth -= 1
         self.lines = lines
         return ways
@@ -526,12 +528,24 @@ class ScanKernel:
                      f"int64_t stop{k} = {j} < {f} ? {f} : quick ? {g} : {end};",
                      f"stop{k} = stop{k} < {end} ? stop{k} : {end};")  # fmt: skip
             with self.block("if (quick)"):
-                self.put(*ways.start)
-                if ways.apart:
-                    self.put("#pragma GCC ivdep")
-                self.stretch(moving, k, f"stop{k}", ways.quick)
+                if ways.cuts:
+                    with self.block(f"while ({j} < stop{k}{ended})"):
+                        self.put(f"int64_t cut{k} = stop{k};")
+                        for cut in ways.cuts:
+                            after = f"{cut} + 1 > {j} && {cut} + 1 < cut{k}"
+                            self.put(f"cut{k} = {after} ? {cut} + 1 : cut{k};")
+                        self.quick_steps(moving, k, f"cut{k}", ways)
+                else:
+                    self.quick_steps(moving, k, f"stop{k}", ways)
             with self.block("else"):
                 self.stretch(moving, k, f"stop{k}", ways.careful)
+
+    def quick_steps(self, moving, k, end, ways):
+        """Those before `end`, of which no index is looked at."""
+        self.put(*ways.start)
+        if ways.apart:
+            self.put("#pragma GCC ivdep")
+        self.stretch(moving, k, end, ways.quick)
 
     def stretch(self, moving, k, end, lines):
         """The steps before `end`, each of which is these lines."""

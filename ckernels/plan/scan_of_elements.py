@@ -13,6 +13,7 @@ What happens in a step is in scan_terms.py.
 import functools
 
 from ..base import dtypes
+from ..codegen.mathlib import ALONE
 from ..codegen.print_c import READ, WRITTEN, ctype, expression, scalar
 from .instructions import KernelCall
 from .scan_terms import NotPlain, Terms, is_element, is_number
@@ -167,10 +168,11 @@ class ScanOfElements(Terms):
         self.before, self.careful, self.quick = Lines(), Lines(), Lines()
         self.statements(self.careful, False)
         self.roots = self.needed()
-        self.start, self.kept, self.keeps = [], {}, {}
+        self.start, self.kept, self.keeps, self.cuts = [], {}, {}, []
         for event in self.events:
             if event[0] == "put" and self.puts[event] is not None:
                 self.keep(event)
+        self.steady = self.read_once()
         self.statements(self.quick, True)
         self.apart = self.is_apart()
         k, begun = self.k, "0" if self.kernel.around[:-1] else "lo"
@@ -204,7 +206,10 @@ class ScanOfElements(Terms):
             if bits is not None:
                 return self.name(home, term, bits.format(self.define(lines, term.args[0])))
             names = [self.define(lines, a) for a in term.args]
-            text = expression(scalar(op, attrs, last, term.dtype), names)
+            text, alone = scalar(op, attrs, last, term.dtype), ALONE.get(op)
+            if alone and text == f"ck_{op}_f64({{0}})" and self.is_awaited(term, {}):
+                text = f"ck_{alone}_alone_f64({{0}})"
+            text = expression(text, names)
         elif term.kind == "apart":
             text = apart(term.dtype, self.define(lines, term.args[0]))
         else:
@@ -248,6 +253,18 @@ class ScanOfElements(Terms):
         if term not in memo:
             memo[term] = term in self.kept or term.carried or (
                 any(self.waits(a, memo) for a in term.args))  # fmt: skip
+        return memo[term]
+
+    def is_awaited(self, term, memo):
+        """Whether a step waits for an earlier one to compute a term, so that no vectors do: it is
+        made of a state that does not rise evenly, or of an element of what steps write."""
+        if term not in memo:
+            memo[term] = (
+                term.of[0] not in self.rising
+                if term.kind == "old" and term.moves
+                else term.kind == "get" and term.of[2] != -1
+                or any(self.is_awaited(a, memo) for a in term.args)
+            )  # fmt: skip
         return memo[term]
 
     def name(self, home, term, text):
@@ -297,6 +314,11 @@ class ScanOfElements(Terms):
         lines.settle()
         if text is None:
             text = element(term.dtype, place, offset)
+        if quick and term in self.steady:
+            name = f"i{self.k}_{len(self.cuts)}"
+            self.start.append(f"const {ctype(term.dtype)} {name} = {text};")
+            self.cuts.append(f"{offset} - ({self.steady[term]})")
+            text = name
         name = lines.names[term] = f"v{self.k}_{len(lines.names)}"
         lines.lines.append(f"const {ctype(term.dtype)} {name} = {text};")
 
@@ -373,6 +395,35 @@ class ScanOfElements(Terms):
         self.kept.update((term, names[steps - 1]) for term, steps in back.items())
         self.keeps[event] = names
 
+    def read_once(self):
+        """{element that each quick step reads: C of where the first one puts}: of what one put
+        alone writes, one element a step, the next at the next step. Before such a step as puts
+        where it lies, and after it, the element is what it is: then steps are loops of vectors."""
+        puts = [e for e in self.events if e[0] == "put" and self.puts[e] is not None]
+        if len(puts) != 1 or any(e[0] == "store" and e[1] in self.memory for e in self.events):
+            return {}
+        _, place, dtype, axes, _, _, held, _ = puts[0]
+        _, indices, _ = self.puts[puts[0]]
+        moves = [self.even(i) for i in indices]
+        if place in self.rows or None in moves or not self.is_direct(axes, indices):
+            return {}
+        steps = [_times(str(by), step) for (by, _), (_, step) in zip(moves, axes) if by != 0]
+        if steps != ["1"]:
+            return {}
+        base = functools.reduce(functools.partial(_c, "+"), [
+            _c("*", base, str(step)) for (_, base), (_, step) in zip(moves, axes)])  # fmt: skip
+        return {
+            term: base
+            for term in self.roots
+            if term.kind == "get"
+            and term.dtype == dtype
+            and term.of[:2] == (place, axes)
+            and 0 <= term.of[2] <= held
+            and term not in self.kept
+            and all((self.index(size, i) or "")[:2] == ("even", 0)
+                    for (size, _), i in zip(axes, term.args))
+        }  # fmt: skip
+
     def steps_back(self, read, put):
         """How many steps ago an element was put that is read now, or 0 where that is not known."""
         found = set()
@@ -419,16 +470,19 @@ class ScanOfElements(Terms):
                 names.append(_times(self.checked(lines, size, term, at), step))
         base = [b for b in base if b != "0"]
         if base:
-            text = functools.reduce(functools.partial(_c, "+"), base)
-            key = "offset", text
-            if key not in self.before.names:
-                name = self.before.names[key] = f"o{self.k}_{len(self.before.names)}"
-                self.late.append(f"const int64_t {name} = {text};")
-            names.append(self.before.names[key])
+            names.append(self.offset(functools.reduce(functools.partial(_c, "+"), base)))
         by = [b for b in by if b != "0"]
         if by:
             names.append(f"j{self.k}" if by == ["1"] else f"j{self.k} * ({' + '.join(by)})")
         return " + ".join(names) or "0"
+
+    def offset(self, text):
+        """The name of a number of elements that no step changes."""
+        key = "offset", text
+        if key not in self.before.names:
+            name = self.before.names[key] = f"o{self.k}_{len(self.before.names)}"
+            self.late.append(f"const int64_t {name} = {text};")
+        return self.before.names[key]
 
     def arm(self, lines, size, term, at):
         """C of one of two indices of which a condition chooses."""

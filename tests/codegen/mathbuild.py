@@ -68,6 +68,8 @@ def sources():
             yield kernel(f"{n}_{s}", f"ck_{n}_{s}(x0[i], x1[i])", t, t, t)
         for n in ("abs", "sign"):
             yield kernel(f"{n}_{s}", f"ck_{n}_{s}(x0[i])", t, t)
+    for n in dict.fromkeys(mathlib.ALONE.values()):
+        yield kernel(f"{n}_alone_f64", f"ck_{n}_alone_f64(x0[i])", "double", "double")
     for s in ("i64", "u64"):
         yield kernel(f"{s}_to_f64", f"ck_{s}_to_f64(x0[i])", "double", INTS[s])
     for n in ("near_floordiv", "near_mod"):

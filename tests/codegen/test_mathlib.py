@@ -267,6 +267,29 @@ def test_float64_against_mpmath(lib, name):
     assert worst[0] <= mathlib.ULP[name]["f64"] + lib.slack, worst
 
 
+@pytest.mark.parametrize("name", dict.fromkeys(mathlib.ALONE.values()))
+def test_what_a_loop_waits_for_against_mpmath(each, name):
+    """By a table: around its places and its ends too, and where the other function is called."""
+    rng = np.random.default_rng(6)
+    places = np.log(2) / 64 * np.arange(-300, 301)
+    ends = np.array([0.1, 700.0, 709.782712893384, 745.2, 20.0])
+    x = np.concatenate([float64_samples(name, rng), rng.uniform(-750, 715, 1500), places,
+                        np.nextafter(places, 1), np.nextafter(places, -1),
+                        *(sign * np.nextafter(ends, to) for sign in (1, -1) for to in (0, 800)),
+                        [np.inf, -np.inf, np.nan, 0.0, -0.0, 5e-324, -1e-300]])  # fmt: skip
+    got = each(f"{name}_alone_f64", "float64", x)
+    fn = REFERENCE.get(name) or getattr(mpmath, name)
+    with mpmath.workprec(160), np.errstate(over="ignore"):
+        exact = [fn(mpmath.mpf(float(a))) for a in x]
+        near = np.array([float(e) for e in exact])
+        odd = ~np.isfinite(near) | (near == 0)
+        np.testing.assert_array_equal(got[odd], near[odd])
+        error = [exact_error(b, e, False) for b, e, o in zip(got, exact, odd) if not o]
+    assert max(error) <= mathlib.ULP[name]["f64"] + each.slack, x[~odd][np.argmax(error)]
+    zero = each(f"{name}_alone_f64", "float64", np.array([-0.0]))
+    assert np.signbit(zero[0]) == (name in ("expm1", "tanh"))
+
+
 @pytest.mark.parametrize("s", FLOAT)
 @pytest.mark.parametrize("name", ["pow", "atan2"])
 def test_two_operands_against_mpmath(lib, name, s):
@@ -486,6 +509,7 @@ def test_loops_are_vectorised(lib):
     text = lib.text.splitlines()
     allowed = {f"{n}_{s}" for n in SCALAR for s in FLOAT}
     allowed |= {f"{n}_{s}" for n in ("floordiv", "mod", "pow", "abs") for s in INTS}
+    allowed |= {f"{n}_alone_f64" for n in mathlib.ALONE.values()}
     scalar = set()
     for number, line in enumerate(text, 1):
         name = re.match(r"void (\w+)\(", line)

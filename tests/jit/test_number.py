@@ -170,3 +170,30 @@ def test_without_a_turn_a_number_stays_one():
         jitted = ck.jit(function)
         for n in (0, 3, 0, 12, 1):
             same(function(n, x), jitted(n, x))
+
+
+@pytest.mark.parametrize("function", [math.exp, math.expm1])
+def test_powers_that_python_refuses_are_refused(function):
+    """At the ends of what float64 holds to the last bit; in loops too, where one in a turn does."""
+    largest = 709.782712893384
+    jitted = ck.jit(lambda x: function(x))
+
+    def loop(x):
+        s = 0.0
+        for i in range(len(x)):
+            s = s * 0.5 + function(x[i])
+        return s
+
+    looped = ck.jit(loop)
+    for x in (largest, 700.5, -745.2, -800.0, -math.inf, math.inf, 0.0, -0.0, 1e-300):
+        np.testing.assert_allclose(jitted(x), function(x), rtol=5e-16)
+        given = np.full(20, x)
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(looped(given), loop(given), rtol=1e-14)
+    assert math.isnan(jitted(math.nan))
+    for x in (np.nextafter(largest, 1e9), 710.0, 1e300):
+        given = np.zeros(20)
+        given[13] = x
+        for call, arg in ((jitted, float(x)), (looped, given)):
+            with pytest.raises(OverflowError):
+                call(arg)

@@ -635,3 +635,167 @@ def test_indices_of_puts_under_a_condition_are_looked_at_where_it_holds():
             for least in (-3, 0, 1):
                 given = rng.integers(least, 3, n) * 1.0, rng.integers(0, 5, n)
                 beside(function, ck.jit(function), given)
+
+
+def rates(v, n, dt):
+    m, h, out = 0.1, 0.6, np.zeros(n)
+    for i in range(n):
+        a = 0.1 * (v + 40) / (1 - np.exp(-(v + 40) / 10))
+        m += dt * (a * (1 - m) - 4 * np.exp(-(v + 65) / 18) * m)
+        h += dt * (0.07 * np.exp(-(v + 65) / 20) * (1 - h) - h / (1 + np.exp(-(v + 35) / 10)))
+        v += dt * (10 - 120 * m**3 * h * (v - 50) - np.tanh(v / 100))
+        out[i] = v
+    return out, m, h
+
+
+def swept(x, big):
+    """What is read was stored by an earlier turn; powers from none to infinite ones."""
+    y = x.copy()
+    for i in range(1, len(y)):
+        y[i] = np.exp(big * y[i - 1]) * 0.25 - np.expm1(y[i - 1]) * y[i]
+    return y
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_functions_for_which_steps_wait(dtype):
+    tol = 1e-3 if dtype == "float32" else 1e-9
+    number = np.dtype(dtype).type
+    for n in (0, 1, 9, 500):
+        args = number(-65), n, number(0.01)
+        for want, got in zip(rates(*args), ck.jit(rates)(*args), strict=True):
+            assert np.asarray(want).dtype == np.asarray(got).dtype
+            np.testing.assert_allclose(got, want, rtol=tol)
+    x = np.random.default_rng(3).normal(size=60).astype(dtype)
+    x[17] = np.nan
+    for big in (0.1, -1.0, 3.0, 300.0, -900.0):
+        with np.errstate(all="ignore"):
+            want, got = swept(x[:40], number(big)), ck.jit(swept)(x[:40], number(big))
+        np.testing.assert_allclose(got[:7], want[:7], rtol=tol)
+        np.testing.assert_array_equal(np.isfinite(got[:7]), np.isfinite(want[:7]))
+
+
+def test_only_what_steps_wait_for_is_by_a_table():
+    """Others are loops of vectors."""
+
+    def both(x, v):
+        out = np.zeros(len(x))
+        for i in range(len(x)):
+            v = 0.5 * v + np.exp(-v * v)
+            out[i] = v
+        return out
+
+    def apart(x, v):
+        out = np.zeros(len(x))
+        for i in range(len(x)):
+            out[i] = np.exp(-x[i] * v)
+        return out
+
+    for function, table in ((both, True), (apart, False)):
+        jitted, x = ck.jit(function), np.linspace(0, 1, 300)
+        np.testing.assert_allclose(jitted(x, 0.3), function(x, 0.3), rtol=1e-13)
+        ((_, _, path),) = jitted.paths()
+        assert ("ck_exp_alone_f64" in path.compiled.source()) == table
+
+
+def shortest_ways(x, m):
+    n = len(m)
+    for k in range(n):
+        for i in range(n):
+            for j in range(n):
+                if m[i, k] + m[k, j] < m[i, j]:
+                    m[i, j] = m[i, k] + m[k, j]
+
+
+def added(x, m):
+    n = len(x)
+    for i in range(n):
+        for j in range(n):
+            x[j] = x[j] + x[i] - x[n - 1]
+
+
+def added_until(x, m):
+    n = len(x)
+    for i in range(n):
+        for j in range(n):
+            x[j] = x[j] + x[i]
+            if x[j] > 9:
+                break
+
+
+def read_after_it_is_put(x, m):
+    n = len(x)
+    for i in range(n):
+        s = x[i]
+        for j in range(n):
+            x[j] = x[j] + m[i, j]
+            s = s + x[i]
+        m[0, i] = s
+
+
+def under_a_condition(x, m):
+    n = len(x)
+    for i in range(n):
+        for j in range(n - 1):
+            if x[i] > x[j + 1]:
+                x[j + 1] = x[i] - x[j + 1]
+
+
+def downwards(x, m):
+    n = len(x)
+    for i in range(n):
+        for j in range(n - 1, -1, -2):
+            x[j] -= x[i]
+
+
+def along_a_column(x, m):
+    n = len(m)
+    for i in range(n):
+        for j in range(n):
+            m[j, i] -= m[i, i] * x[j]
+
+
+def along_a_row(x, m):
+    n = len(m)
+    for i in range(n):
+        for j in range(1, n):
+            m[i, j] -= m[i, i] * m[0, j]
+
+
+def two_are_put(x, m):
+    n = len(x)
+    for i in range(n):
+        for j in range(n - 1):
+            x[j] = x[j] + x[i]
+            x[j + 1] = x[j + 1] - x[i]
+
+
+def of_another_row(x, m):
+    n = len(m)
+    for i in range(n):
+        for j in range(n):
+            m[0, j] = m[0, j] + m[i, n - 1] - m[n - 1, 0]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8"])
+@pytest.mark.parametrize(
+    "function", [shortest_ways, added, added_until, read_after_it_is_put, under_a_condition,
+                 downwards, along_a_column, along_a_row, two_are_put, of_another_row]
+)  # fmt: skip
+def test_what_each_step_reads_and_one_of_them_puts(function, dtype):
+    """The first, the last and those between put where all read; elements of little numbers, so
+    that sums are exact."""
+    jitted = ck.jit(function)
+    for n in (0, 9, 23):
+        rng = np.random.default_rng(n)
+        for _ in range(2):
+            x = rng.integers(-3, 4, n).astype(dtype)
+            m = rng.integers(-1, 3, (n, n)).astype(dtype)
+            if function is along_a_column:
+                x = np.sign(x)
+            theirs, ours = (x.copy(), m.copy()), (x.copy(), m.copy())
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                function(*theirs)
+                jitted(*ours)
+            for want, got in zip(theirs, ours, strict=True):
+                np.testing.assert_array_equal(got, want)
