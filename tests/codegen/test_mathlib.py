@@ -524,7 +524,7 @@ def test_comments_state_the_bounds():
         found = re.findall(r"@snippet ck_(\w+)_(f32|f64): ([0-9.]+) ulp", path.read_text())
         stated.update({(name, s): float(bound) for name, s, bound in found})
     assert len(stated) > 50
-    assert stated == {(n, s): mathlib.ULP[n][s] for n, s in stated}
+    assert stated == {(n, s): mathlib.ULP[n.removesuffix("_alone")][s] for n, s in stated}
 
 
 def test_snippets_come_in_order():
