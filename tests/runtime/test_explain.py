@@ -65,7 +65,7 @@ REASONS = {
     "it reduces over other axes than this loop":
         lambda x: K.sum(x, 0) + K.sum(K.sum(x + 1, 1)),
     "it is read through a view that moves its elements":
-        lambda x: K.reverse(K.exp(x), 0) * 2.0,
+        lambda x: (lambda y: K.reverse(y, 0) * 2.0 + y)(K.exp(x)),
     "this loop reads it along different axes at once":
         lambda x: (lambda y: y + K.transpose(y))(K.tanh(x) * K.sum(x, 0)),
     "it is a reduction in chunks, which another loop puts together":
