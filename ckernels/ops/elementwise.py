@@ -29,8 +29,8 @@ from .base import (
 )
 from .logic import eq, ge, gt, isnan, le, lt
 
-__all__ = ["cast", "add", "sub", "mul", "true_div", "masked_mul", "masked_div",
-           "floor_div", "mod", "pow", "neg", "abs",
+__all__ = ["cast", "add", "add_rounded", "sub", "sub_rounded", "mul", "true_div", "masked_mul",
+           "masked_div", "floor_div", "mod", "pow", "neg", "abs",
            "sign", "square", "sqr", "sqrt", "rsqrt", "reciprocal", "floor", "ceil", "trunc",
            "round", "maximum", "minimum", "clip", "leave_nothing", "where", "masked",
            "relu", "identity", "stop_gradient",
@@ -137,6 +137,13 @@ sub = elementwise("sub", c_wrapping("-"), np.subtract, lambda x, z, y, g: (g, ne
 mul = elementwise("mul", c_wrapping("*", "&"), np.multiply,
                   lambda x, z, y, g: (mul(g, z), mul(g, x)),
                   commutative=True, ulp=0, takes="biufc", doc="x * z; bools: and.")
+# A product that is read by more than a sum or a difference is no operand of an fma.
+add_rounded = elementwise("add_rounded", "(({0}) != ({0}) ? ({0}) : ({0}) + ({1}))", np.add,
+                          lambda x, z, y, g: (g, g), ulp=0, takes="f",
+                          doc="x + z where the product that x is was rounded, as by NumPy.")
+sub_rounded = elementwise("sub_rounded", "(({0}) == ({1}) ? ({0}) - ({0}) : ({0}) - ({1}))",
+                          np.subtract, lambda x, z, y, g: (g, neg(g)), ulp=0, takes="f",
+                          doc="x - z where both are products that were rounded: 0 of equal ones.")
 true_div = elementwise("true_div", "({0}) / ({1})", np.true_divide,
                        lambda x, z, y, g: (true_div(g, z), neg(true_div(mul(g, y), z))),
                        rule="float", ulp=0, cost=2, takes="fc", doc="x / z as floats.")

@@ -115,7 +115,8 @@ def optimise(roots, exclude=None, include=None, trace=None, refused=None):
 
         early = passes.improve(early, lambda nodes: _first(nodes, first, second), key + ("first",))
         early = _first(early, first, second, trace, normal)
-    return scans.with_bodies(final(early), lambda nodes: optimise(nodes, exclude, include), key)
+    inside = frozenset(exclude) | {"difference_of_products"}
+    return scans.with_bodies(final(early), lambda nodes: optimise(nodes, inside, include), key)
 
 
 def _first(roots, first, second, trace=None, normal=None):

@@ -88,10 +88,36 @@ def is_power_of_two(node):
     return abs(mantissa) == 0.5 and abs(exponent) <= (120 if node.dtype == "float32" else 1000)
 
 
-x, y, power = Var("x"), Var("y"), a_number("c", is_power_of_two)
+PRODUCTS = ("mul", "square")
+
+
+def any_dtype(dtype):
+    return True
+
+
+def are_products(x, y):
+    """Whether both are products. Of x * y - z * w the compiler rounds one of the two, and what
+    NumPy has as 0, where they are equal, is not: NaN for its root."""
+    names = (x.op.name, y.op.name)
+    return is_single_or_double(x.dtype) and all(name in PRODUCTS for name in names)
+
+
+x, y, z, power = Var("x"), Var("y"), Var("z"), a_number("c", is_power_of_two)
 # fmt: off
 family.formula("divide_by_power_of_two", x / power, x * (lambda c: 1 / c),
                takes=is_single_or_double, views=False, doc="The same bits.")
+family.formula("difference_of_products", x - y, f.sub_rounded(x, y), views=False,
+               when=are_products,
+               doc="Of equal products it is 0. Not in steps of scans, which wait for each product.")
+family.formulas(
+    "decided_by_difference",
+    *(Formula(g(x - y), g(f.sub_rounded(x, y)), are_products, views=False)
+      for g in (f.sqrt, f.rsqrt, f.log, f.sign, f.floor, f.ceil)),
+    *(Formula(g(x - y, z), g(f.sub_rounded(x, y), z), are_products, any_dtype, views=False)
+      for g in (f.lt, f.le, f.gt, f.ge, f.eq, f.ne)),
+    *(Formula(g(z, x - y), g(z, f.sub_rounded(x, y)), are_products, any_dtype, views=False)
+      for g in (f.lt, f.le, f.gt, f.ge, f.eq, f.ne)),
+    doc="The same where it decides, in steps of scans too.")
 family.formula("one_over_sqrt", 1 / f.sqrt(x), f.rsqrt(x), views=False)
 family.formula("outer_product", f.matmul(x, y), x * y, takes=is_no_bool, views=False,
                when=lambda x, y: x.shape[-1] == 1,

@@ -141,10 +141,11 @@ def broadcasting(rng):
     return (full, less) if rng.uniform() < 0.5 else (less, full)
 
 
-@case("add", "sub", "mul")
+@case("add", "sub", "mul", "add_rounded", "sub_rounded")
 def arithmetic(rng):
     a, b = (numbers(rng, s, special=[0, 1, -1]) for s in broadcasting(rng))
-    return Case(rng.choice([ops.add, ops.sub, ops.mul]), [a, b])
+    taken = [ops.add, ops.sub, ops.mul, ops.add_rounded, ops.sub_rounded]
+    return Case(rng.choice(taken), [a, b])
 
 
 @case("true_div", "masked_div")

@@ -6,6 +6,7 @@ import numpy as np
 from keras.src.backend import config
 
 from ... import ops
+from ...base import dtypes
 from ...base.errors import NotSupported
 from ..casts import KEPT, result_type, standardize_dtype
 from ..rows import as_axis, dtype_of, either, operands, placed, promoted
@@ -548,8 +549,9 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     count = builtins.max(num - 1 if endpoint else num, 1)
     step = ops.true_div(ops.sub(high, low), count)
     share = node_of(np.arange(num), dtype)
-    found = ops.add(ops.mul(ops.expand_dims(step, -1), share), ops.expand_dims(low, -1))
-    found = Symbolic(ops.moveaxis(found, -1, axis))
+    found = ops.mul(ops.expand_dims(step, -1), share)
+    add = ops.add_rounded if dtypes.is_float(found.dtype) else ops.add
+    found = Symbolic(ops.moveaxis(add(found, ops.expand_dims(low, -1)), -1, axis))
     return (found, Symbolic(step)) if retstep else found
 
 

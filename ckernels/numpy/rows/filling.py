@@ -115,7 +115,8 @@ def linspace(rule, start, stop, num=50, endpoint=True, retstep=False, dtype=None
     gap = ops.sub(b, a)
     steps = (ops.sub(num, 1) if open_ else num - 1) if endpoint else num
     steps = ops.cast(ops.maximum(steps, 1), common) if open_ else max(steps, 1)
-    line = ops.add(ops.mul(wide, ops.true_div(gap, steps)), a)
+    line = ops.mul(wide, ops.true_div(gap, steps))
+    line = ops.add_rounded(line, a) if dtypes.is_float(common) else ops.add(line, a)
     if endpoint and open_:
         last = ops.logical_and(ops.eq(number, ops.sub(num, 1)), ops.gt(number, 0))
         line = ops.where(ops.expand(last, tuple(range(1, line.ndim))), b, line)

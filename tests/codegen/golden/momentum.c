@@ -11,7 +11,7 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         const float v2 = v0 * (0.9f);
         const float v3 = x1[i];
         const float v5 = v3 * (0.01f);
-        const float v6 = v2 - v5;
+        const float v6 = v2 == v5 ? v2 - v2 : v2 - v5;
         const float v7 = x2[i];
         const float v8 = v6 + v7;
         y3[i] = v6;

@@ -20,6 +20,9 @@ def rows_by_rows(x):
     return a - b
 
 
+DECIDING = (ops.sqrt, ops.rsqrt, ops.log, ops.sign, ops.floor, ops.ceil)
+COMPARING = (ops.lt, ops.le, ops.gt, ops.ge, ops.eq, ops.ne)
+
 # rule name -> examples (graph of a placeholder x, shape of x, dtype, exact)
 EXAMPLES = {
     "sort_of_one": [
@@ -130,6 +133,15 @@ EXAMPLES = {
         C(lambda x: ops.pool_max(x, 2, 1), 2, 5, 3, dtype="float16"),
     ],
     "divide_by_power_of_two": [E(lambda x: x / 8, 7), E(lambda x: x / -0.25, 7)],
+    "difference_of_products": [
+        E(lambda x: x * 3.0 - ops.square(x), 7),
+        E(lambda x: x[1:] * x[:-1] - x[:-1] * 3.0, 7),
+    ],
+    "decided_by_difference": [
+        *(C(lambda x, g=g: g(x * 3.0 - ops.square(x)), 7) for g in DECIDING),
+        *(C(lambda x, g=g: g(x * x - x * 3.0, 0.5), 7) for g in COMPARING),
+        *(C(lambda x, g=g: g(x, x * 3.0 - x * x), 7) for g in COMPARING),
+    ],
     "one_over_sqrt": [C(lambda x: 1 / ops.sqrt(ops.abs(x)), 7)],
     "outer_product": [C(lambda x: ops.matmul(x, constant(dense(1, 4))), 3, 1)],
     "logsumexp_of_shifted": [
@@ -198,6 +210,13 @@ NEAR = {
     "scale_outside": (F, [
         lambda x: ops.matmul(as_shape(x * x, 1, 7), constant(dense(7, 2))),
         lambda x: ops.matmul(as_shape(ops.exp(x) * 2, 1, 7), constant(dense(7, 2)))]),
+    "difference_of_products": (F, [
+        lambda x: x * x + x * 3.0, lambda x: x * x - x, lambda x: x - x * x,
+        lambda x: ops.cast(x, "int32") * 2 - ops.cast(x, "int32") * ops.cast(x, "int32")]),
+    "decided_by_difference": (F, [
+        *(lambda x, g=g: g(x * x - x) for g in DECIDING),
+        *(lambda x, g=g: g(x - x * x, 0.5) for g in COMPARING),
+        *(lambda x, g=g: g(x, x - x * x) for g in COMPARING)]),
     "one_over_sqrt": (F, [lambda x: 2 / ops.sqrt(x), lambda x: 1 / ops.exp(x)]),
     "lower": (F, [ops.exp, ops.max]),
     "extremum_of_joined": (F, [
