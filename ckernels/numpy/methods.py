@@ -580,8 +580,9 @@ def fast_power(kind, p):
 
 
 def power(x, p):
-    """x ** p: NumPy computes some powers by simpler ufuncs, with other values at -0.0."""
-    fast = fast_power(x.dtype.kind, p)
+    """x ** p: NumPy computes some powers of arrays by simpler ufuncs, with other values at -0.0 and
+    -inf and another dtype for bools."""
+    fast = None if x.scalar else fast_power(x.dtype.kind, p)
     return fast(x) if fast else np.power(x, p)
 
 

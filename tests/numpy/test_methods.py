@@ -5,6 +5,7 @@ import operator
 import numpy as np
 import pytest
 
+import ckernels as ck
 from ckernels.base.errors import NotSupported
 from ckernels.numpy import late
 from ckernels.numpy.owner import Owner
@@ -87,3 +88,18 @@ def test_what_needs_values_is_refused():
     with pytest.raises(NotSupported, match="truth value"):
         run(lambda x: x if x.sum() > 0 else -x)
     assert run(lambda x: x if Owner().array(1.0) > 0 else -x)[0][0, 0] == 1.0
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint8", "int64", "float16", "float32", "float64"]
+)
+@pytest.mark.parametrize("power", [0, 1, 2, 3, 2.0, 0.5, -1.0])
+def test_powers_of_scalars_have_the_dtypes_of_numpy(dtype, power):
+    """An array of bools by 2 is int8, by np.square; a scalar is int64, by np.power."""
+    x = np.array([1, 3, 2, 1]).astype(dtype)
+    programs = ("x[1] ** p", "x.max() ** p", "x ** p", "x[:1] ** p", "x.reshape(-1)[2] ** p")
+    for program in programs:
+        f = eval("lambda x: " + program.replace("** p", f"** {power}"), {"np": np})
+        expected, found = f(x), ck.jit(f)(x)
+        assert found.dtype == expected.dtype and type(found) is type(expected), program
+        np.testing.assert_allclose(found, expected, rtol=1e-3 if dtype == "float16" else 1e-6)
