@@ -159,6 +159,24 @@ merge_slices = rule(
 )  # fmt: skip
 
 
+@family.rule("take")
+def take_of_size(node):
+    """x[n // 2], of a place that sizes tell, is a slice: one plan serves other sizes too.
+
+    Code: an index that does not exist stays, to be refused in the call.
+    """
+    x, index = node.inputs
+    if index.ndim or not of_sizes(index):
+        return None
+    place, axis = index.attrs["value"].array.item(), node.attrs["axis"]
+    size = x.shape[axis]
+    place = place + size if place < 0 else place
+    if not 0 <= place < size:
+        return None
+    cut = tuple((place, place + 1, 1) if k == axis else WHOLE[0] for k in range(x.ndim))
+    return make("squeeze", (make("slice", (x,), {"slices": cut}),), {"axes": (axis,)})
+
+
 # --- views that lose nothing ----------------------------------------------------------------------
 
 

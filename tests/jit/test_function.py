@@ -840,3 +840,21 @@ def test_explain_says_what_traces_compute():
 def test_names_that_jitted_functions_lack_say_where_it_is(name, said):
     with pytest.raises(AttributeError, match=f"no attribute '{name}'; {said}"):
         getattr(ck.jit(lambda x: x), name)
+
+
+def test_places_in_the_middle_are_of_one_plan_for_all_sizes():
+    """x[n // 2] and medians: their places follow the size, which is not taken as a number."""
+    f = ck.jit(lambda x: (x[len(x) // 2] + x[(len(x) - 1) // 2], np.median(x), x[-(len(x) // 3)]))
+    for n in (11, 12, 40, 41, 1000, 33):
+        x = np.random.default_rng(n).normal(size=n)
+        want = x[n // 2] + x[(n - 1) // 2], np.median(x), x[-(n // 3)]
+        np.testing.assert_array_equal(f(x), want)
+    assert "this size only" not in f.explain() and f.report()["traces"] == 1
+
+
+def test_places_that_an_axis_does_not_have_are_refused():
+    f = ck.jit(lambda x, y: x[len(y) // 2])
+    assert f(np.arange(20.0), np.ones(30)) == 15
+    with pytest.raises(IndexError):
+        f(np.arange(12.0), np.ones(30))
+    assert f(np.arange(12.0), np.ones(22)) == 11

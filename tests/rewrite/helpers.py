@@ -4,8 +4,9 @@ import mpmath
 import numpy as np
 
 from ckernels import ops  # noqa: F401  (attaches operators)
-from ckernels.graph.node import make, new_uid
-from ckernels.graph.walk import toposort
+from ckernels.graph.folding import of_sizes
+from ckernels.graph.node import constant, make, new_uid
+from ckernels.graph.walk import rebuild, toposort
 from ckernels.ops.reference import evaluate
 
 DIGITS = 720  # enough for 1 - exp(-5e-324)
@@ -158,7 +159,9 @@ def _apply(node, inputs):
 
 
 def value(root, env):
-    """One graph by the reference interpreter."""
+    """One graph by the reference interpreter; sizes are what they are now."""
+    sizes = {n: constant(n.value.astype("int64")) for n in toposort([root]) if of_sizes(n)}
+    root = rebuild([root], sizes)[0] if sizes else root
     with np.errstate(all="ignore"):
         return evaluate([root], env)[0]
 

@@ -32,7 +32,10 @@ def is_indexed(t):
 
 def check_range(indices, axis, size):
     """IndexOutOfBounds unless all of `indices` are in [-size, size)."""
-    if indices.size and (int(indices.max()) >= size or int(indices.min()) < -size):
+    if not indices.size:
+        return
+    number = int if indices.dtype != object else lambda place: place  # a Size would be taken
+    if number(indices.max()) >= size or number(indices.min()) < -size:
         size = int(size)
         wrong = indices[(indices >= size) | (indices < -size)].reshape(-1)[0]
         raise IndexOutOfBounds(

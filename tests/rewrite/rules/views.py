@@ -3,7 +3,8 @@
 import numpy as np
 
 from ckernels import ops
-from ckernels.graph.node import constant, item, make
+from ckernels.graph.node import constant, item, make, sizes_constant
+from ckernels.graph.sizes import ShapeClass
 from ckernels.ops.scan import Carry, scan_node
 from ckernels.rewrite.engine import shape_vector
 
@@ -11,6 +12,12 @@ from ..helpers import placeholder
 from .written import WHOLE, C, E, F, as_shape, dense, ints, to, turn, view
 
 FAMILIES = ("views", "parts", "scans")
+
+
+def size_of_value(n):
+    """The node of a size that is `n` now, or of one less than nothing."""
+    size = ShapeClass().symbol(("input", 0, 0), "n", abs(n))
+    return sizes_constant([size if n > 0 else -size], ())
 
 
 def _stored(name, x, *bounds):
@@ -147,6 +154,11 @@ EXAMPLES = {
         E(lambda x: make("broadcast_like", (x, constant(dense(2, 3)))), 3),
         E(lambda x: x * make("count", (x,), {"axes": (0,), "dtype": F}), 3),
     ],
+    "take_of_size": [
+        E(lambda x: ops.take(x, size_of_value(3), 0) * x, 7),
+        E(lambda x: ops.take(to(x, 2, 7), size_of_value(-2), 1), 7),
+        E(lambda x: ops.take(to(x, 3, 7), size_of_value(2), 0), 7, dtype="int8"),
+    ],
     "arange_of_sizes": [
         E(lambda x: x * counted(0, 5, 1, F), 5),
         E(lambda x: x * counted(3, -10, -4, F), 4),
@@ -226,6 +238,9 @@ NEAR = {
         lambda x: turn(ops.exp(turn(to(x, 2, 3, 7), 1, 2, 0)), 1, 2, 0)]),
     "fold_constants": (F, [lambda x: x * constant(2.0, F), lambda x: ops.exp(constant(dense(65)))]),
     "shapes_known": (F, [lambda x: to(x, 2, 7), lambda x: ops.sum(x)]),
+    "take_of_size": (F, [
+        lambda x: ops.take(x, constant(np.asarray(3)), 0),
+        lambda x: ops.take(x, ops.cast(ops.sum(x), "int64"), 0)]),
     "arange_of_sizes": (F, [
         lambda x: x * counted(0.5, 7.5, 1.0, F),
         lambda x: x * counted(0, 7, 1, "float16"),
