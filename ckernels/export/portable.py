@@ -38,7 +38,7 @@ _LINES = (                      # (pattern, what becomes of it)
     (re.compile(r"__builtin_constant_p\(b\) \? .* : "), ""),  # ck_quotient_*: one way for all
 )  # fmt: skip
 # fmt: off
-_EXPECT = re.compile(r"__builtin_expect\((.+), [01]\)( \?)")
+_EXPECT = re.compile(r"__builtin_expect\((.+), [01]\)( \?|\))")
 _RUN = re.compile(              # a copy in vectors: plan/lowerings/indexed.py
     r"typedef __typeof__\(\*to\) run .*;\n\s*int64_t i = j;\n\s*for \(; i \+ \d+ <= .*\n"
     r"(\s*)for \(; i < end; i\+\+\)")
