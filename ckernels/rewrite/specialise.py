@@ -11,7 +11,7 @@ from ..graph.node import make
 from ..graph.sizes import value_of
 from ..ops import add, cast, expand, expand_dims, mul, swapaxes
 from ..ops import sum as sum_
-from .canonicalise import is_no_bool, is_single_or_double
+from .canonicalise import is_any, is_no_bool, is_single_or_double
 from .engine import Family, Formula, Var, a_number, number
 from .engine import forms as f
 from .places import maximum_axes
@@ -91,10 +91,6 @@ def is_power_of_two(node):
 PRODUCTS = ("mul", "square")
 
 
-def any_dtype(dtype):
-    return True
-
-
 def are_products(x, y):
     """Whether both are products. Of x * y - z * w the compiler rounds one of the two, and what
     NumPy has as 0, where they are equal, is not: NaN for its root."""
@@ -113,9 +109,9 @@ family.formulas(
     "decided_by_difference",
     *(Formula(g(x - y), g(f.sub_rounded(x, y)), are_products, views=False)
       for g in (f.sqrt, f.rsqrt, f.log, f.sign, f.floor, f.ceil)),
-    *(Formula(g(x - y, z), g(f.sub_rounded(x, y), z), are_products, any_dtype, views=False)
+    *(Formula(g(x - y, z), g(f.sub_rounded(x, y), z), are_products, is_any, views=False)
       for g in (f.lt, f.le, f.gt, f.ge, f.eq, f.ne)),
-    *(Formula(g(z, x - y), g(z, f.sub_rounded(x, y)), are_products, any_dtype, views=False)
+    *(Formula(g(z, x - y), g(z, f.sub_rounded(x, y)), are_products, is_any, views=False)
       for g in (f.lt, f.le, f.gt, f.ge, f.eq, f.ne)),
     doc="The same where it decides, in steps of scans too.")
 family.formula("one_over_sqrt", 1 / f.sqrt(x), f.rsqrt(x), views=False)

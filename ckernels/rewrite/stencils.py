@@ -80,7 +80,7 @@ def wanted_by(user, node, users, shown, kept):
             inner = [narrowed(s, reader, user) for s in shown[reader.uid]]
             found += [composed(node, user.attrs["slices"], s) for s in inner]
         elif reader.op.kind in ("elementwise", "reduce"):
-            found.append(composed(node, plain(node), user.attrs["slices"]))
+            found.append(cut_by(user))
         else:
             return None
     return found
@@ -110,6 +110,11 @@ def done_again(node, wanted):
 def plain(node):
     """The slices that take all of a node."""
     return (WHOLE[0],) * node.ndim
+
+
+def cut_by(view):
+    """The slices of its operand that a slice shows, in one form for those that are equal."""
+    return composed(view.inputs[0], plain(view.inputs[0]), view.attrs["slices"])
 
 
 def cuttable(operand, node):
@@ -143,9 +148,9 @@ def rebuilt(roots, order, shown):
                 made[node.uid, s] = make(node.op, inputs, node.attrs, line=node.line)
             continue
         if node.op.name == "slice" and node.inputs[0].uid in shown:
-            s = composed(node.inputs[0], plain(node.inputs[0]), node.attrs["slices"])
-            if (node.inputs[0].uid, s) in made:
-                new[node.uid] = made[node.inputs[0].uid, s]
+            found = made.get((node.inputs[0].uid, cut_by(node)))
+            if found is not None:
+                new[node.uid] = found
             continue
         inputs = [new[i.uid] for i in node.inputs]
         same = all(a is b for a, b in zip(inputs, node.inputs))
