@@ -13,7 +13,6 @@ from ..graph.node import make
 from ..graph.sizes import indices
 from ..graph.walk import consumers
 from ..ops.scan import ScanSignature
-from ..schedule.group import base
 
 STORES = ("set_slice", "inc_slice", "advanced_set", "advanced_inc")
 WITH_KERNELS = (*STORES, "advanced_combine")
@@ -45,6 +44,13 @@ def of_variable(x):
 def unit_steps(slices):
     """Whether a slice along each axis is a run of neighbours, in either direction."""
     return all(s[2] in (None, 1, -1) for s in slices)
+
+
+def shown(node):
+    """The node, or the one of its results, whose memory a view shows."""
+    while node.op.kind == "movement":
+        node = node.inputs[0]
+    return node
 
 
 def wide(amap):
@@ -133,8 +139,8 @@ class Stores:
         self.binder, self.plan, self.units = binder, binder.plan, units
         self.users = consumers(binder.order)
         self.last = {n.uid: n for chain in binder.partial.values() for n in chain}  # of variables
-        self.kept = {base(root).uid for _, root in binder.ends}
-        self.kept |= {base(x).uid for n in self.last.values() for x in n.inputs}
+        self.kept = {shown(root).uid for _, root in binder.ends}
+        self.kept |= {shown(x).uid for n in self.last.values() for x in n.inputs}
         self.named = {root.uid for _, root in binder.ends}
         self.unit_of, self.readers = {}, {}
         for unit in units:
@@ -142,7 +148,7 @@ class Stores:
                 if unit.group is None or binder.home[node.uid][0] is unit.group:
                     self.unit_of[node.uid] = unit
             for read in unit.reads:
-                self.readers.setdefault(base(read).uid, []).append(unit)
+                self.readers.setdefault(shown(read).uid, []).append(unit)
         self.done = set()
         self.late = {}  # unit: the stores that it writes, or may write, in place
         self.sources, self.elsewhere = {}, set()
@@ -193,12 +199,12 @@ class Stores:
 
     def is_kept(self, x):
         """Whether a result shows `x`, or a view of it."""
-        return base(x).uid in self.kept
+        return shown(x).uid in self.kept
 
     def read_once(self, node, x):
         """Whether just one operand of a scan or branch shows `x`."""
-        source = base(x)
-        return sum(base(i) is source for i in node.inputs) == 1
+        source = shown(x)
+        return sum(shown(i) is source for i in node.inputs) == 1
 
     # ---- what is computed only to be stored -----------------------------------------------------
 
@@ -223,7 +229,7 @@ class Stores:
         x, (y, _), group = store.inputs[0], self.sources[store.uid], unit.group
         for node in unit.nodes:
             for operand, _, source, want in group.reads[node.uid]:
-                if source.uid in group.maps or base(operand) is not x:
+                if source.uid in group.maps or shown(operand) is not x:
                     continue
                 if (
                     group.reduced
@@ -279,7 +285,7 @@ class Stores:
         return unit is own or self.aligned(unit, store)
 
     def readers_of(self, x):
-        return self.readers.get(base(x).uid, ())
+        return self.readers.get(shown(x).uid, ())
 
     def decide(self, unit):
         for store in self.late[unit]:

@@ -277,6 +277,25 @@ def test_a_loop_goes_on_in_place_where_another_one_left_its_array():
     assert "copy" not in after(lambda x, n: stepped(lambda i, a: a[::-1] * 0.5 + a, x))
 
 
+def test_the_results_of_a_loop_are_read_each_by_itself():
+    """Two arrays that one loop left are changed in place by the next one, whoever reads the other;
+    what reads more of an array than it changes is no part of its store."""
+    store = lambda i, a, b: (K.set_subtensor(a[i], b[i] + 1.0), K.set_subtensor(b[i], a[i + 1]))  # noqa: E731
+    x, array = K.placeholder((9,), dtype="float64"), numbers(np.random.default_rng(6), (9,))
+    first = [o[-1] for o in K.scan(store, K.arange(6), [x, 2 * x])[0]]
+    again = [o[-1] for o in K.scan(store, K.arange(7), first)[0]]
+    f = check([x.node], [o.node for o in again], [array])
+    assert names(f).count("copy") == 1  # x, before the first step
+    a, b = first
+    f = check([x.node], [K.set_subtensor(a[2], a[1] + b[3]).node, (b * b).node], [array])
+    assert names(f).count("copy") == 1
+    f = check([x.node], [K.set_subtensor(a[2], 7.0).node, (a * b).node, b.node], [array])
+    f = check([x.node], [K.set_subtensor(a[1:], a[1:] + 2.0 * a[:-1]).node], [array])
+    assert "set_slice" in names(f)
+    f = check([x.node], [K.set_subtensor(a[1:], a[1:] + 2.0 * b[:-1]).node], [array])
+    assert "set_slice" not in names(f)
+
+
 def test_near_misses_of_arrays_that_another_loop_left():
     halved = lambda i, a: a * 0.5 + 1  # noqa: E731
     after(lambda x, n: stepped(halved, x), read=lambda was, new: was + new[0])
