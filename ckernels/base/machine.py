@@ -35,6 +35,7 @@ STEP_NS = 10.0  # a step of a scan besides its instructions
 
 NS_SORT, NS_PLACES = 4, 8  # an element that is sorted; the same with its place
 NS_EQUAL, NS_SEARCH = 6, 10  # an element of `unique`; one that is sought in a sorted row
+NS_BIN = 1.5  # one that is sought among equal bins
 NS_SUM_ROW, NS_SUM_COLUMN = 1.2, 0.3  # an element of cumsum: along rows each waits for the last
 NS_ENTRY = 1.2  # a stored number of a sparse matrix
 NS_HELD = 0.7  # an element of which it is asked whether a sparse matrix stores it

@@ -18,7 +18,7 @@ from ..base import machine
 from ..base.config import config
 from ..graph.node import constant, make
 from ..graph.op import REGISTRY
-from ..ops import ctc, mrg, sparse
+from ..ops import counting, ctc, mrg, sparse
 from .output import as_json, table
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
@@ -138,6 +138,11 @@ def unique():
 
 def search():
     return each(K.searchsorted, np.sort(floats(ROWS)), floats(1 << 14), count=1 << 14)
+
+
+def bin_of():
+    body = lambda x, e: Tensor(counting.equal_bins(x.node, e.node))  # noqa: E731
+    return each(body, floats(1 << 14), np.linspace(0, 1, ROWS + 1, dtype="float32"), count=1 << 14)
 
 
 def entry():
@@ -274,6 +279,7 @@ MEASURED = {
     "NS_PLACES": places,
     "NS_EQUAL": unique,
     "NS_SEARCH": search,
+    "NS_BIN": bin_of,
     "NS_ENTRY": entry,
     "NS_HELD": held,
     "NS_NUMBER": drawn,

@@ -31,8 +31,8 @@ from .running import cumsum
 from .shape import shape_vector, size_of, sized
 from .sort import argsort, sort
 
-__all__ = ["diff", "bincount", "searchsorted", "unique", "ravel_multi_index", "unravel_index",
-           "choose_from", "compress", "cov", "bartlett"]  # fmt: skip
+__all__ = ["diff", "bincount", "searchsorted", "equal_bins", "unique", "ravel_multi_index",
+           "unravel_index", "choose_from", "compress", "cov", "bartlett"]  # fmt: skip
 
 
 def diff(x, n=1, axis=-1):
@@ -105,6 +105,47 @@ def searchsorted(x, v, side="left", sorter=None):
     x, v = operands((x if isinstance(x, Node) else to_node(x, "searchsorted"), v), "searchsorted")
     x = x if sorter is None else take(x, sorter, 0)
     return make("searchsorted", (x, v), {"side": side})
+
+
+def _infer_equal_bins(attrs, x, edges):
+    return "int64", x.shape
+
+
+def _equal_bins(attrs, x, edges):
+    bins = len(edges) - 1
+    inside = (x >= edges[0]) & (x <= edges[-1])
+    near = np.where(inside, x, edges[-1])
+    if attrs["exact"]:
+        at = np.minimum(np.searchsorted(edges, near, "right") - 1, bins - 1)
+    else:
+        guess = (near - edges[0]) / (edges[-1] - edges[0]) * edges.dtype.type(bins)
+        at = np.fmin(np.fmax(guess, 0), bins - 1).astype("int64")
+        at = np.maximum(at - (near < edges[at]), 0)
+        at = at + ((near >= edges[at + 1]) & (at != bins - 1))
+    return np.asarray(np.where(inside, at, bins), "int64")
+
+
+Op(
+    "equal_bins",
+    "opaque",
+    _infer_equal_bins,
+    _equal_bins,
+    lambda node, g: (None, None),
+    ulp=0,
+    cost=8,
+    doc="Which of equal bins each element is in; the number of bins: in none.",
+)
+
+
+def equal_bins(x, edges, exact=False):
+    """The numbers of the equal bins that the elements of `x` are in, int64; the number of bins for
+    those in none. The last bin holds its upper edge.
+
+    edges: a vector of floats at equal distances, of the dtype of `x`. A guess by the distance from
+    the first edge is put right by the edges around it, as NumPy does; exact: by as many as need be,
+    where some are equal or nearly so.
+    """
+    return make("equal_bins", (x, edges), {"exact": bool(exact)})
 
 
 def unique(x, return_index=False, return_inverse=False, return_counts=False):

@@ -121,7 +121,7 @@ WITHOUT = {
                          "csr_interleave", "csr_merge", "csr_held", "csr_counts", "csr_places",
                          "csr_product"), "there is no batch of sparse matrices"),
         **dict.fromkeys(("ctc", "ctc_collapse", "ctc_beam"), "it is over a batch already"),
-        **dict.fromkeys(("searchsorted", "ravel_multi_index", "unravel_index"),
+        **dict.fromkeys(("searchsorted", "equal_bins", "ravel_multi_index", "unravel_index"),
                         "integers by tables: rows would need tables of their own"),
         **dict.fromkeys(("py_op", "c_op"), OF_USERS), "lstsq": "LAPACK takes one system at a time",
         **dict.fromkeys(("ifelse", "either", "fitted_mask", "first_equal", "attention",

@@ -72,6 +72,7 @@ def test_templates_are_all_exported_or_left_out_by_name():
         "ctc",
         "ctc_beam",
         "ctc_collapse",
+        "equal_bins",
         "expm",
         "fft",
         "gather",

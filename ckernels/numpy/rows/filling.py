@@ -110,7 +110,7 @@ def linspace(rule, start, stop, num=50, endpoint=True, retstep=False, dtype=None
         common = rule.common([*kinds, np.dtype(rule.floating)])
     a, b = (ops.cast(node_of(v, rule), common) for v in (start, stop))
     open_ = isinstance(num, Node)
-    number = ops.arange(0, num, 1, "int64") if open_ else constant(np.arange(num))
+    number = ops.arange(0, num, 1, "int64")
     wide = ops.expand(ops.cast(number, common), tuple(range(1, 1 + max(a.ndim, b.ndim))))
     gap = ops.sub(b, a)
     steps = (ops.sub(num, 1) if open_ else num - 1) if endpoint else num

@@ -311,30 +311,23 @@ def histogram_bin_edges(rule, a, bins=10, range=None, weights=None):
     return edges_of(rule, ops.flatten(node_of(a, rule)), bins, range)
 
 
-def binned(x, edges):
-    """(numbers of the bins of `x`, whether it is in one); the last bin holds its upper edge."""
-    count = edges.shape[0] - 1
+def binned(x, edges, equal, exact=False):
+    """The numbers of the bins of `x`; the number of bins for what is in none. The last bin holds
+    its upper edge. equal: whether edges lie at equal distances."""
+    if equal:
+        return ops.equal_bins(ops.cast(x, edges.dtype), edges, exact)
+    count = constant(np.asarray(edges.shape[0] - 1))
     common = np.promote_types(x.dtype, edges.dtype).name
     x, edges = ops.cast(x, common), ops.cast(edges, common)
     at = ops.sub(ops.cast(ops.searchsorted(edges, x, "right"), "int64"), 1)
-    last = ops.eq(x, ops.getitem(edges, -1))
-    at = ops.where(last, constant(np.asarray(count - 1)), at)
-    inside = ops.logical_and(ops.ge(at, 0), ops.lt(at, count))
-    return ops.clip(at, 0, count - 1), inside
+    at = ops.where(ops.eq(x, ops.getitem(edges, -1)), ops.sub(count, 1), at)
+    return ops.where(ops.lt(at, 0), count, at)
 
 
-def _equal(x, bins, edges):
-    """(numbers of equal bins, whether `x` is in one), by NumPy's steps: a first guess, put right
-    by the edges."""
-    low, high = ops.getitem(edges, 0), ops.getitem(edges, -1)
-    inside = ops.logical_and(ops.ge(x, low), ops.le(x, high))
-    scaled = ops.mul(ops.true_div(ops.sub(x, low), ops.sub(high, low)), typed(float(bins), x.dtype))
-    scaled = ops.where(inside, scaled, ops.zeros_like(scaled))
-    at = ops.clip(ops.cast(scaled, "int64"), 0, bins - 1)
-    at = ops.sub(at, ops.cast(ops.lt(x, ops.take(edges, at, 0)), "int64"))
-    at = ops.clip(at, 0, bins - 1)
-    above = ops.ge(x, ops.take(edges, ops.add(at, 1), 0))
-    return ops.add(at, ops.cast(ops.logical_and(above, ops.ne(at, bins - 1)), "int64")), inside
+def _counted(at, one, count):
+    """How much of `one` is in each of so many bins; what is in none comes behind them."""
+    empty = constant(np.zeros(count + 1, one.dtype))
+    return ops.getitem(ops.scatter_add(empty, at, one), slice(None, count))
 
 
 @row(np.histogram)
@@ -344,10 +337,7 @@ def histogram(rule, a, bins=10, range=None, density=None, weights=None):
     if dtypes.is_complex(x.dtype) or x.dtype in ("bool", "float16", "uint64"):
         raise NotSupported(f"histogram of {x.dtype}")
     edges = edges_of(rule, x, bins, range)
-    if not isinstance(bins, (int, np.integer)):
-        at, inside = binned(x, edges)
-    else:
-        at, inside = _equal(ops.cast(x, edges.dtype), int(bins), edges)
+    at = binned(x, edges, isinstance(bins, (int, np.integer)))
     if weights is None:
         one = ops.ones_like(x, "int64")
     else:
@@ -355,14 +345,35 @@ def histogram(rule, a, bins=10, range=None, density=None, weights=None):
         one = ops.flatten(shaped_as(node_of(weights, rule), a, message))
     if dtypes.is_complex(one.dtype):
         raise NotSupported("histogram of complex weights")
-    empty = constant(np.zeros(edges.shape[0] - 1, one.dtype))
-    counts = ops.scatter_add(empty, at, ops.where(inside, one, ops.zeros_like(one)))
+    counts = _counted(at, one, edges.shape[0] - 1)
     if density:
         wide = ops.cast(ops.sub(ops.getitem(edges, slice(1, None)),
                                 ops.getitem(edges, slice(None, -1))), "float64")  # fmt: skip
         counts = ops.true_div(ops.true_div(ops.cast(counts, "float64"), wide),
                               ops.cast(ops.sum(counts), "float64"))  # fmt: skip
     return counts, edges
+
+
+def _of_columns(rule, columns, bins, range, weights):
+    """(counts, edges) of points by their coordinates, vectors of float64."""
+    count = len(columns)
+    bins = [bins] * count if isinstance(bins, (int, np.integer)) else list(bins)
+    ranges = [None] * count if range is None else list(range)
+    if len(bins) != count or len(ranges) != count:
+        raise NotSupported("bins or ranges of another number than there are coordinates")
+    edges, flat, sizes = [], None, []
+    for x, b, r in zip(columns, bins, ranges):
+        edges.append(edges_of(rule, x, b, r))
+        at = binned(x, edges[-1], isinstance(b, (int, np.integer)), exact=True)
+        sizes.append(edges[-1].shape[0])
+        flat = at if flat is None else ops.add(ops.mul(flat, sizes[-1]), at)
+    if weights is None:
+        one = ops.ones_like(flat, "float64")
+    else:
+        message = "The weights and list don't have the same length."
+        one = ops.cast(shaped_as(node_of(weights, rule), flat, message), "float64")
+    counts = ops.scatter_add(constant(np.zeros(int(np.prod(sizes)))), flat, one)
+    return ops.getitem(ops.reshape(counts, sizes), (slice(None, -1),) * count), edges
 
 
 @row(np.histogramdd)
@@ -372,34 +383,20 @@ def histogramdd(rule, sample, bins=10, range=None, density=None, weights=None):
     sample = node_of(sample, rule)
     if sample.ndim != 2 or sample.shape[1] is None or density or sample.dtype != "float64":
         raise NotSupported("histogramdd but of float64 in rows, without density")
-    count = sample.shape[1]
-    bins = [bins] * count if isinstance(bins, (int, np.integer)) else list(bins)
-    ranges = [None] * count if range is None else list(range)
-    if len(bins) != count or len(ranges) != count:
-        raise NotSupported("bins or ranges of another number than there are coordinates")
-    edges, flat, inside, sizes = [], None, None, []
-    for k, (b, r) in enumerate(zip(bins, ranges)):
-        x = ops.getitem(sample, (slice(None), k))
-        edges.append(edges_of(rule, x, b, r))
-        at, there = binned(x, edges[-1])
-        sizes.append(edges[-1].shape[0] - 1)
-        flat = at if flat is None else ops.add(ops.mul(flat, sizes[-1]), at)
-        inside = there if inside is None else ops.logical_and(inside, there)
-    if weights is None:
-        one = ops.ones_like(flat, "float64")
-    else:
-        message = "The weights and list don't have the same length."
-        one = ops.cast(shaped_as(node_of(weights, rule), flat, message), "float64")
-    empty = constant(np.zeros(int(np.prod(sizes))))
-    counts = ops.scatter_add(empty, flat, ops.where(inside, one, ops.zeros_like(one)))
-    return ops.reshape(counts, sizes), edges
+    columns = [ops.getitem(sample, (slice(None), k)) for k in np.arange(sample.shape[1])]
+    return _of_columns(rule, columns, bins, range, weights)
 
 
 @row(np.histogram2d)
 def histogram2d(rule, x, y, bins=10, range=None, density=None, weights=None):
     if isinstance(bins, (np.ndarray, list)) and np.ndim(bins[0]) == 0 and len(bins) not in (1, 2):
         bins = [bins, bins]
-    counts, edges = histogramdd(rule, [x, y], bins, range, density, weights)
+    x, y = node_of(x, rule), node_of(y, rule)
+    if density or (x.ndim, y.ndim, x.dtype, y.dtype) != (1, 1, "float64", "float64"):
+        counts, edges = histogramdd(rule, [x, y], bins, range, density, weights)
+    else:
+        y = shaped_as(y, x, "x and y must have the same length.")
+        counts, edges = _of_columns(rule, [x, y], bins, range, weights)
     return counts, edges[0], edges[1]
 
 

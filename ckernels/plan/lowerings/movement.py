@@ -450,6 +450,7 @@ register_rules(
         "patches_grad": later("patches", "patches_grad"),
         "sort": later("order", "sort"),
         "searchsorted": later("order", "searchsorted"),
+        "equal_bins": later("order", "equal_bins"),
         "first_equal": later("order", "equal"),
         **dict.fromkeys(("argsort", "first_places"), later("order", "places")),
         "argpartition": later("order", "partition"),

@@ -5,7 +5,7 @@ contiguous. Complex numbers are left to the oracle.
 """
 
 from ...base.dtypes import C_NAMES, C_STORED, ITEMSIZE, is_float
-from ...base.machine import NS_EQUAL, NS_PLACES, NS_SEARCH, NS_SORT
+from ...base.machine import NS_BIN, NS_EQUAL, NS_PLACES, NS_SEARCH, NS_SORT
 from ...codegen.layout import collapse
 from ...codegen.lower import Launch
 from ...codegen.raw import Dims, RawKernel, block, moved, times, unravel
@@ -109,7 +109,7 @@ def equal(plan, node):
 
 BEFORE = {  # C: whether a stands before b, NaN last
     ("left", True): "((a < b) | ((b != b) & (a == a)))",
-    ("right", True): "(((b < a) | ((a != a) & (b == b))) ^ 1)",
+    ("right", True): "((a <= b) | (b != b))",
     ("left", False): "(a < b)",
     ("right", False): "(a <= b)",
 }
@@ -146,6 +146,55 @@ def searchsorted(plan, node):
     took = work(NS_SEARCH, count)
     launch = Launch(RawKernel("searchsorted", fields, roles), pointers, dims.values, count, 16,
                     took, [x.buffer, v.buffer], [target.buffer])  # fmt: skip
+    plan.launch(launch, [node])
+    return True
+
+
+SETTLED = {  # C: a guess `b` put right by the edges, by one bin as NumPy does, or by all it takes
+    False: ("b -= (b > 0) & (v < e[{b}]);", "b += (b < bins - 1) & (v >= e[{above}]);"),
+    True: (
+        "while (b > 0 && v < e[{b}]) b--;",
+        "while (b < bins - 1 && v >= e[{above}]) b++;",
+    ),
+}
+
+
+def equal_bins(plan, node):
+    """The lowering of equal_bins: guesses of 64 elements in vectors, then each put right."""
+    x, edges = (plan.layout(i) for i in node.inputs)
+    if x.dtype in C_STORED:
+        return False
+    target = plan.place(node)
+    if 0 in node.shape:
+        return True
+    wide = [k for k, n in enumerate(x.shape) if n != 1]
+    sizes, (strides,) = collapse([x.shape[k] for k in wide], [[x.strides[k] for k in wide]])
+    sizes, strides, dims = sizes or (1,), strides or (0,), Dims()
+    dims.put(sizes[-1], "n")
+    dims.put(edges.shape[0] - 1, "bins")
+    lines, rows = unravel("row", sizes[:-1], dims)
+    step = edges.strides[0]
+    below, above, end = (
+        times(i, step, dims, f"s{k}") for k, i in enumerate(("b", "(b + 1)", "bins"))
+    )
+    fields = (
+        ("note", "equal_bins: between which edges in e the elements of x are; bins: between none"),
+        ("type", C_NAMES[x.dtype]),
+        ("e_end", f"e[{end}]"),
+        ("x_row", moved(rows, strides[:-1], dims)),
+        ("x_at", times("(i + k)", strides[-1], dims, "sx")),
+        (
+            "settle",
+            block([s.format(b=below, above=above) for s in SETTLED[node.attrs["exact"]]], 4),
+        ),
+        ("sizes", block(dims.lines, 1)),
+        ("unravel", block(lines, 2)),
+    )
+    roles = (("in", edges.dtype), ("in", x.dtype), ("out", "int64"))
+    pointers = [lay.pointer for lay in (edges, x, target)]
+    count = product(node.shape)
+    launch = Launch(RawKernel("equal_bins", fields, roles), pointers, dims.values, count, 64,
+                    work(NS_BIN, count), [x.buffer, edges.buffer], [target.buffer])  # fmt: skip
     plan.launch(launch, [node])
     return True
 

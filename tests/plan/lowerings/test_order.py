@@ -38,6 +38,38 @@ def test_searches(dtype, side):
     assert native(f)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_equal_bins(dtype):
+    """Of numbers around the edges, outside of all bins and NaN, beside np.histogram of a number and
+    np.searchsorted; edges that are equal, as floats are no nearer to each other, too."""
+    x, e = K.placeholder((None, None), dtype=dtype), K.placeholder((None,), dtype=dtype)
+    made = [Tensor(ops.equal_bins(x.node, e.node, exact)) for exact in (False, True)]
+    f = K.function([x, e], made)
+    for low, high, bins in (
+        (0, 1, 7),
+        (-3, 0.1, 150),
+        (5, 5.5, 1),
+        (-1e30, 1e30, 12),
+        (4e16, 4e16 + 40, 30),
+    ):
+        edges = np.linspace(low, high, bins + 1, dtype=dtype)
+        near = [np.nextafter(edges, np.asarray(s, dtype)) for s in (np.inf, -np.inf)]
+        odd = np.asarray([np.nan, np.inf, -np.inf, low - 1, high + 1], dtype)
+        inner = (low + (high - low) * RNG.random(95)).astype(dtype)
+        values = np.concatenate([edges, *near, odd, inner])
+        values = np.resize(values, (3, len(values) // 3 + 1))
+        for a in (values, np.asfortranarray(values), values[::-1, ::2], values[:1, :1], values[:0]):
+            once, exact = f(a, edges)
+            inside = (a >= edges[0]) & (a <= edges[-1])
+            at = np.minimum(np.searchsorted(edges, a, "right") - 1, bins - 1)
+            np.testing.assert_array_equal(exact, np.where(inside, at, bins))
+            if low < 1e16:
+                for one, there in list(zip(a.ravel(), once.ravel()))[::7]:
+                    counts = np.histogram(one[None], bins, (low, high))[0]
+                    assert there == (np.argmax(counts) if counts.any() else bins)
+    assert native(f) and once.dtype == np.int64
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_sorted_and_places(dtype, axis):
