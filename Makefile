@@ -30,7 +30,7 @@ help:
 	@echo "mutants     change conditions one at a time and ask the tests: hours for 600; it goes on where it was"
 	@echo "            cut off (COUNT=60 SEED=1, MUTANTS=folders of the package, ARGS=--again: survivors)."
 	@echo "            After build/covered/plan.json build/covered/rewrite.json ... it asks the tests that"
-	@echo "            pass through a line (Python 3.12): seconds each, not minutes"
+	@echo "            pass through a line (Python 3.12), in children of one process: a second each"
 	@echo "stress      the compiledir under kills, races, faults and forks; gcc, clang and zig"
 	@echo "lint        ruff, and the C runtime built with -Wall -Wextra -Werror"
 	@echo "demo        train a classifier of handwritten digits (DATA=path of an .npz: on that)"

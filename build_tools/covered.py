@@ -17,7 +17,7 @@ from itertools import accumulate
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "ckernels"
-PER_FILE = 5  # tests of one file at a line: more of one kind rarely see what these do not
+PER_FILE = 25  # tests of one file at a line: the others hardly see what these do not
 AVAILABLE = hasattr(sys, "monitoring")
 
 

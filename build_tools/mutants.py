@@ -9,10 +9,11 @@ is a survivor: a test is missing, or the condition is not needed, or it only sav
 kind build_tools/equivalent.py has a list, with reasons. What --results has is not tried again while
 its file stays as it was, so a run that was cut off goes on.
 
-With --covered, a folder of what build_tools/covered.py wrote, a change of Python asks only tests
-that pass through it: a few of each file, the fastest first, those of the room before the others,
-then all of the file's name. That takes seconds where the tests of a room take minutes, and what
-survives is only a candidate: --again asks all tests of its room, as without --covered.
+With --covered, a folder of what build_tools/covered.py wrote, a change asks only tests that pass
+through it: a few of each file, the fastest first, those of the room before the others, then those
+of the file's name. Of functions and of the C runtime, children of one process ask them, seconds
+each (build_tools/warm.py). What survives is only a candidate: --again asks all tests of its room in
+processes of their own, as without --covered.
 """
 
 import argparse
@@ -34,12 +35,12 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from build_tools import switched, warm
 from build_tools.covered import Covered
 from build_tools.equivalent import EQUIVALENT
 
 ROOT = Path(__file__).resolve().parents[1]
 NEAR, FAR = (60, 8.0), (120, 5.0)  # tests through a change, and seconds: of its room, of others
-MEMORY = 6 << 30  # bytes of address space for the tests of a mutant that never stops asking
 SWAPS = {
     ast.Lt: ("<", "<="),
     ast.LtE: ("<=", "<"),
@@ -59,8 +60,7 @@ C_SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "
            "||": "&&"}  # fmt: skip
 C_OPERATOR = re.compile(r"(?<= )(?:[<>]=?|[=!]=|&&|\|\|)(?=\s)")
 C_NOT_MEANT = (
-    re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S),
-    re.compile(r"^[ \t]*#[ \t]*(?:include|if|elif|pragma|error)(?:.*\\\n)*.*$", re.M),
+    *switched.NO_CODE,
     re.compile(r"\bfor \([^;]*;[^;]*;"),  # one step more is out of bounds: sanitizers see it
 )
 
@@ -158,9 +158,7 @@ def of_table(node, table, starts):
 
 def in_c(source):
     """Comparisons and conditions of C, but not of its preprocessor, nor the ends of loops."""
-    plain = source
-    for pattern in C_NOT_MEANT:
-        plain = pattern.sub(lambda m: re.sub(r"[^\n]", "_", m[0]), plain)
+    plain = switched.without(C_NOT_MEANT, source)
     lines = source.splitlines()
 
     def change(what, start, end, text):
@@ -306,7 +304,7 @@ class NotC(Exception):
 
 
 def limited():
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (warm.MEMORY, warm.MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -385,6 +383,67 @@ def through(path, change, covered):
     return [group for group in groups if group]
 
 
+# ---- many in one process ------------------------------------------------------------------------
+
+
+def in_children(chosen, covered, kernels):
+    """(key, the first test that sees it or None) of the (key, path, change) of functions whose
+    tests are known, and of the runtime."""
+    python, c = [], []
+    for key, path, change in chosen:
+        if path.suffix != ".py":
+            c.append((key, path, change))
+        elif groups := through(path, change, covered):
+            files = [
+                f.relative_to(ROOT).as_posix() for g in groups for f in g if isinstance(f, Path)
+            ]
+            names = [t for group in groups for t in group if not isinstance(t, Path)]
+            names += [t for t in covered.seconds if t.partition("::")[0] in files]
+            job = job_of(key, {t: covered.seconds[t] for t in names})
+            module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            source = change.made(path.read_bytes()).decode()
+            python.append({**job, "path": str(path), "module": module, "source": source})
+    env = {"CKERNELS_TESTS_KERNELS": str(kernels)}
+    if python:
+        yield from seen(python, env)
+    for some in (c[k : k + warm.MARKS - 1] for k in range(0, len(c), warm.MARKS - 1)):
+        with tempfile.TemporaryDirectory() as folder:
+            numbered = {k: where for k, (_, *where) in enumerate(some, 1)}
+            runtime, there = switched.build(ROOT, Path(folder), numbered)
+            yield from seen(in_runtime(some, runtime, there, env), env, runtime)
+
+
+def job_of(key, seconds):
+    return {"key": key, "tests": list(seconds), "seconds": seconds}
+
+
+def in_runtime(chosen, runtime, there, env):
+    """The jobs of mutants in a runtime, each with the tests that reach it."""
+    groups = [tests_of(path) for _, path, _ in chosen]
+    files = {f.relative_to(ROOT).as_posix() for g in groups for group in g for f in group}
+    everything = {"key": "", "tests": None, "seconds": {}}
+    ((_, row),) = warm.asked([everything], files, ROOT, runtime, env)
+    reached = Covered(None)
+    numbers = {k: set() for k in there}
+    for test, seconds, some in row["reaches"]:
+        reached.seconds[test] = seconds
+        for k in there.intersection(some):
+            numbers[k].add(test)
+    for k, (key, *_) in enumerate(chosen, 1):
+        if numbers.get(k):
+            names = reached.spread(numbers[k], *NEAR)
+            yield {**job_of(key, {t: reached.seconds[t] for t in names}), "number": k}
+
+
+def seen(jobs, env, runtime=None):
+    """(key, the first test that fails or None) of jobs that did change something."""
+    jobs = list(jobs)
+    files = {test.partition("::")[0] for job in jobs for test in job["tests"]}
+    for job, row in warm.asked(jobs, files, ROOT, runtime, env):
+        if row["put"]:
+            yield job["key"], next(iter(row["fails"]), None)
+
+
 def known(path):
     """{key of a change: its line} in a file of results."""
     lines = path.read_text().splitlines() if path and path.exists() else []
@@ -430,15 +489,16 @@ def main(arguments=None):
     try:
         folder.mkdir(parents=True, exist_ok=True)
         copy = Copy(folder, asked.seconds)
+        where = {key: (path, change) for key, path, change in decide}
         while left := [some for some in decide if some[0] not in before]:
-            for key, path, change in left:
-                started = time.time()
-                end = tried(copy, path, change, asked.wider, kills, covered)
+            started = time.time()
+            for key, end in ends_of(left, copy, asked.wider, kills, covered):
                 before[key] = {"key": key, "end": end, "seconds": round(time.time() - started)}
+                started = time.time()
                 if asked.results:
                     with open(asked.results, "a") as file:
                         file.write(json.dumps(before[key]) + "\n")
-                show(path, change, end)
+                show(*where[key], end)
             ends = {before[key]["end"] for key, *_ in decide}
             unsound = copy.unsound_among(ends & set(covered.seconds))
             before = {key: row for key, row in before.items() if row["end"] not in unsound}
@@ -448,6 +508,18 @@ def main(arguments=None):
     ends = [(path.relative_to(ROOT / "ckernels").parts[0], before[key]["end"])
             for key, path, _ in decide]  # fmt: skip
     return said(ends, len(chosen) - len(ends), asked.least)
+
+
+def ends_of(left, copy, wider, kills, covered):
+    """(key, the first test that sees it or None) of all mutants, those of one process first."""
+    done = set()
+    if covered.seconds:
+        for key, end in in_children(left, covered, copy.kernels):
+            done.add(key)
+            yield key, end
+    for key, path, change in left:
+        if key not in done:
+            yield key, tried(copy, path, change, wider, kills, covered)
 
 
 def show(path, change, end):

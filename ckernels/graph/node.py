@@ -146,7 +146,7 @@ def make(op, inputs=(), attrs=None, line=None, like=None):
         return found
     node = Node()
     node.op, node.inputs, node.attrs = op, inputs, attrs
-    if like is not None and op.refit is None and _of_types(inputs, like.inputs):
+    if like is not None and _of_types(inputs, like.inputs):
         node.outs, node.dtype, node.shape = like.outs, like.dtype, like.shape
     else:
         node.outs, node.dtype, node.shape = _inferred(op, attrs, inputs)

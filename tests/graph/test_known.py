@@ -46,6 +46,13 @@ def test_a_value_is_numpys(name):
     np.testing.assert_array_equal(known(node), value)
 
 
+def test_floats_and_what_wraps_around_are_not_known():
+    sizes = ops.mul(ops.cast(sizes_of(None, 7), "int64"), int64([1, 2**31]))
+    assert known(sizes) == known(ops.cast(sizes, "int64")) == [None, 7 * 2**31]
+    for dtype in ("float32", "int8", "uint64", "int32"):
+        assert known(ops.cast(sizes, dtype)) is None
+
+
 def test_what_is_unknown_leaves_its_neighbours_known():
     open_sizes = sizes_of(None, 7)
     assert known(open_sizes) == [None, 7]

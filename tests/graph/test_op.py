@@ -1,5 +1,8 @@
 """Ops and rules for them: each is declared once, and says where."""
 
+import _thread
+import queue
+
 import pytest
 
 from ckernels.graph.op import REGISTRY, RULES, Op, register_rule, register_rules, rules
@@ -34,5 +37,11 @@ def test_an_op_is_declared_once_and_knows_where():
     assert REGISTRY["scan"].home == "ckernels.ops.scan"
     try:
         assert Op("of_a_test", "opaque", None).home == __name__
+        del REGISTRY["of_a_test"]
+        # a thread of the package's own: no frame below it is another's
+        names, found = {"__name__": "ckernels.of_a_thread", "Op": Op}, queue.Queue()
+        exec("def declare(put): put(Op('of_a_test', 'opaque', None).home)", names)
+        _thread.start_new_thread(names["declare"], (found.put,))
+        assert found.get(timeout=60) == "ckernels.of_a_thread"
     finally:
         del REGISTRY["of_a_test"]

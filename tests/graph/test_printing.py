@@ -6,8 +6,10 @@ import pytest
 import ckernels as K
 from ckernels import ops
 from ckernels.api.tensor import Tensor
-from ckernels.base.errors import DTypeError
+from ckernels.base.config import config
+from ckernels.base.errors import DTypeError, ShapeError
 from ckernels.graph.node import make
+from ckernels.rewrite.branches import lazify
 
 
 def names(*letters, ndim=2):
@@ -152,3 +154,22 @@ def test_the_steps_of_loops_are_printed_below():
     assert "step=tanh(" in K.pp(out) and "_0" in K.pp(out)
     lagged, _ = K.scan(lambda a, b: a + b, outputs_info=dict(initial=x, taps=[-2, -1]), n_steps=3)
     assert "_0 state 0 at t-2, _1 state 0 at t-1" in K.debugprint(lagged, file="str")
+
+
+def test_the_sides_of_branches_are_printed_below():
+    c, (x, w) = K.placeholder((), name="c", dtype="bool"), names("x", "w", ndim=1)
+    (chosen,) = lazify([K.ifelse(c, K.exp(x) + K.cos(x) * w, K.tanh(x * 2) / w).node])
+    _, then, other = K.debugprint(chosen, file="str").split("\n\n")
+    assert then.splitlines()[0] == "then of ifelse [id B]: _0 x, _1 w"
+    assert then.splitlines()[1].startswith("add ") and other.splitlines()[0].startswith("other of")
+    assert other.splitlines()[1].startswith("true_div ")
+
+
+@pytest.mark.parametrize("verbosity", ["low", "high"])
+def test_errors_have_the_expression_where_it_is_asked_for(verbosity):
+    a, b = K.placeholder((3,), name="a"), K.placeholder((2,), name="b")
+    with config.change(exception_verbosity=verbosity), pytest.raises(ShapeError) as problem:
+        K.exp(a) - b
+    lines = str(problem.value).partition("  the expression:\n")[2].splitlines()
+    heads = [line.partition(" [id")[0].strip() for line in lines]
+    assert heads == (["exp", "|a", "b"] if verbosity == "high" else [])

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from ckernels.graph.shapes import broadcast, dense_strides, in_memory, known_same
+from ckernels.graph.shapes import broadcast, dense_strides, in_memory, known_same, same
+from ckernels.graph.sizes import ShapeClass
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (None, 3), (None, None)])
@@ -18,6 +19,11 @@ def test_shapes_that_stand_alike_are_the_same(shape):
 @pytest.mark.parametrize("a, b", [((2, 3), (2, 4)), ((None, 3), (2, 3)), ((3,), (2, 3))])
 def test_shapes_that_differ_anywhere_are_not_the_same(a, b):
     assert not known_same(a, b) and not known_same(b, a)
+    assert not same(a, b) and not same(b, a)
+
+
+def test_sizes_that_are_not_known_are_not_certainly_the_same():
+    assert same((2, 3), (2, 3)) and same((), ()) and not same((None, 3), (None, 3))
 
 
 @pytest.mark.parametrize(
@@ -56,3 +62,12 @@ def test_axes_that_run_backwards(axis):
     order = [~k if k == axis else k for k in (2, 0, 1)]
     a = np.flip(np.zeros((4, 2, 3)).transpose(1, 2, 0), axis)
     assert dense_strides(order, (2, 3, 4)) == tuple(s // a.itemsize for s in a.strides)
+
+
+def test_strides_ask_nothing_of_sizes():
+    of = ShapeClass()
+    n, m = (of.symbol(("input", 0, k), f"n{k}", value) for k, value in enumerate((1, 6)))
+    assert dense_strides((1, 0), (n, m)) == (1, n) and not of.assumed
+    outer, middle, inner = dense_strides((0, 1, 2), (4, n, m))
+    assert (outer.value, middle.value, inner) == (6, 6, 1) and not of.assumed
+    assert outer is n * m

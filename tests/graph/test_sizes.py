@@ -127,7 +127,20 @@ def test_what_holds_for_all_shapes_is_no_question():
     of, (n, m) = made(8, 64)
     assert n > 1 and n != 1 and n >= 2 and n and not n == 0 and n * 16 < n * 16 + 1
     assert n * m >= n and (n * m) // m is n and n - n == 0 and n * 4 % 4 == 0
+    assert (n - 2) // n == 0 and (n - 2) % n is n - 2
     assert not of.assumed
+    assert evaluated(of, [(n - 3) // n, (n - 3) % n], [2, 5]) == [-1, 1]
+
+
+def test_what_no_size_is_compared_with_compares_itself():
+    class Tall:
+        def __gt__(self, other):
+            return "taller"
+
+    of, (n,) = made(8)
+    assert (n < Tall()) == "taller" and not of.assumed
+    with pytest.raises(TypeError, match="not supported"):
+        n < "8"  # noqa: B015
 
 
 def test_equal_values_are_not_equal_sizes():
