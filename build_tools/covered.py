@@ -18,6 +18,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "ckernels"
 PER_FILE = 25  # tests of one file at a line: the others hardly see what these do not
+BESIDE = 3  # tests of each of the other lines of the function
 AVAILABLE = hasattr(sys, "monitoring")
 
 
@@ -136,6 +137,8 @@ class Covered:
         for file, first, last in places(name, source, change):
             for number in range(first, last + 1):
                 found |= self.lines[file].get(number, set())
+        for number in function_of(source, change) if found else ():
+            found.update(sorted(self.lines[name].get(number, ()), key=self.seconds.get)[:BESIDE])
         return found or None
 
     def spread(self, tests, count, seconds):
@@ -166,6 +169,15 @@ def places(name, source, change):
               if isinstance(n, ast.stmt) and n.lineno <= first <= n.end_lineno]  # fmt: skip
     inner = max(around, key=lambda n: n.lineno)
     return [(name, min(first, inner.lineno), max(last, change.line))]
+
+
+def function_of(source, change):
+    """The lines of the function that a change is in: a condition shows where it leads to."""
+    first = source.count(b"\n", 0, change.start) + 1
+    there = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.FunctionDef)]
+    functions = [n for n in there if n.lineno <= first <= n.end_lineno]
+    inner = max(functions, key=lambda n: n.lineno, default=None)
+    return range(inner.lineno, inner.end_lineno + 1) if inner else ()
 
 
 def naming(table):

@@ -17,6 +17,26 @@ EQUIVALENT = {
             "A row that just fits its scratch is computed again, to the same bits."
         ),
     },
+    "ckernels/graph/node.py": {
+        "never `if isinstance(x, Node)`": (
+            "`constant` lets nodes pass too: the question saves most calls a look for an attribute."
+        ),
+    },
+    "ckernels/graph/shapes.py": {
+        "without `or type(y) is int and x == y`": (
+            "Where this knows no answer the general way finds the same one."
+        ),
+    },
+    "ckernels/graph/sizes.py": {
+        "without `or max((len(m) for m, _ in terms)) > 4`": (
+            "It bounds the work for a bound, which grows as 2 to the number of factors."
+        ),
+    },
+    "ckernels/graph/walk.py": {
+        "never `if not inputs`": (
+            "A leaf would be put back below a mark and be taken again at once: it saves that."
+        ),
+    },
     "ckernels/ops/properties.py": {
         "VALUES without `advanced_inc`": (
             "Indices are read as they are, which saves a cast of them to 64 bits."
@@ -36,6 +56,12 @@ EQUIVALENT = {
         ),
     },
     "ckernels/rewrite/engine.py": {
+        "never `if node.op.name == op or not (node.op.name in VIEWS or node.op.name in GATHERS)`": (
+            "Behind what is no view is the node itself, which is made again to the same node."
+        ),
+        "without `and self.steps >= self.budget`": (
+            "`more` compares them again; to ask it after each step would count nodes too early."
+        ),
         "without `or not chain`": (
             "Without views in between a rule is asked the same question again, to the same answer."
         ),
@@ -49,6 +75,29 @@ EQUIVALENT = {
             "What a sum costs decides only whether its result is stored or summed again, to the "
             "same bits."
         ),
+    },
+    "ckernels/rewrite/onehot.py": {
+        "`values.dtype not in dtypes.INTEGERS` is `values.dtype in dtypes.INTEGERS`": (
+            "Ones are counted as integers or added as doubles, to the same number."
+        ),
+    },
+    "ckernels/rewrite/scan/passes.py": {
+        "never `if key in tried`": (
+            "What changed nothing once changes nothing again: passes depend on the scan alone."
+        ),
+    },
+    "ckernels/rewrite/specialise.py": {
+        "never `if node.dtype not in dtypes.COMPUTED`": (
+            "Operands and results of other dtypes are cast to what they are: the same node."
+        ),
+    },
+    "ckernels/rewrite/stencils.py": {
+        "`node.op.cost > COSTLY` is `node.op.cost >= COSTLY`": (
+            "An op that costs just this is computed where it is read or stored, to the same bits."
+        ),
+    },
+    "ckernels/rewrite/views.py": {
+        "`line.step < 0` is `line.step <= 0`": ("The line above leaves only steps of 1 and -1."),
     },
     "ckernels/rewrite/scan/prune.py": {
         "without `or not read`": (

@@ -77,11 +77,12 @@ def written(tree, tests, lines):
     return path, covered.Covered(tree / "said")
 
 
-def test_a_change_asks_the_tests_of_its_lines(tree):
+def test_a_change_asks_the_tests_of_its_lines(tree, monkeypatch):
     """Those of its own text, of the statement around it, of the lines that name a table."""
     path, told = written(
         tree, {"a": 0.1, "b": 0.2, "c": 0.3}, {4: ["a", "b"], 5: ["b"], 6: ["b"], 7: ["c"]}
     )
+    monkeypatch.setattr(covered, "BESIDE", 0)
     found = {c.what: told.tests(path, c) for c in mutants.changes(path)}
     assert found == {
         "`x == 1` is `x != 1`": {"a", "b"},
@@ -90,6 +91,11 @@ def test_a_change_asks_the_tests_of_its_lines(tree):
         "without `and x > 2`": {"b"},
         "`x > 2` is `x >= 2`": {"b"},
         "NAMES without `a`": {"c"},
+    }
+    monkeypatch.setattr(covered, "BESIDE", 1)  # and the fastest of each other line of its function
+    assert {c.what: told.tests(path, c) for c in mutants.changes(path)} == {
+        what: tests if what.startswith("NAMES") else {"a", "b", "c"}
+        for what, tests in found.items()
     }
     path.write_text(RULES + "\n")  # of a file that is another now nobody knows
     assert told.tests(path, mutants.changes(path)[0]) is None

@@ -99,7 +99,7 @@ class Change:
             if is_term(node) and node.shape == self.variable.shape:
                 self.terms.append(node)
                 ends.update(i.uid for i in node.inputs)
-            elif node.op.kind == "elementwise" and node.inputs and not others_decide(node):
+            elif node.op.kind == "elementwise" and not others_decide(node):
                 stack.extend(node.inputs)
             else:
                 return False

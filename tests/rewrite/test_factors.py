@@ -10,7 +10,9 @@ import pytest
 
 from ckernels import ops
 from ckernels.graph.node import constant
+from ckernels.graph.walk import toposort
 from ckernels.rewrite import optimise
+from ckernels.rewrite.factors import negated
 
 from .helpers import awkward, placeholder, value
 
@@ -140,3 +142,34 @@ def test_factors_behind_views_of_views_keep_the_value(seed):
     new = optimise([y])[0]
     assert new.shape == y.shape
     np.testing.assert_allclose(value(new, env), value(y, env), rtol=1e-10)
+
+
+def test_numbers_of_the_graph_stay_factors():
+    """0-d tensors above and below the bar are read and written once, beside numbers and tensors."""
+    x, y = placeholder(F, (3,)), placeholder(F, (3,))
+    s, t, u = (placeholder(F, ()) for _ in range(3))
+    env = {x: np.array([1.5, -2.0, 0.25]), y: np.array([3.0, 0.5, -4.0]), s: 3.0, t: -7.0, u: 0.75}
+    env = {node: np.asarray(v) for node, v in env.items()}
+    for root in (
+        s * x * (2 * y) * t * ops.exp(x) / ops.exp(x),
+        (x / s) * (y * t) / (u * ops.exp(y)) * ops.exp(y),
+        s * (x / (t * y)) * ops.exp(x) / (u * ops.exp(x)),
+        s * t / u * ops.exp(x) / ops.exp(x),
+        -(s * x) / ops.exp(s) * ops.exp(s),
+    ):
+        new = optimise([root])[0]
+        assert new is not root and "exp" not in {n.op.name for n in toposort([new])}
+        np.testing.assert_allclose(value(new, env), value(root, env), rtol=1e-14)
+
+
+def test_a_sign_goes_through_what_has_a_sign():
+    x, y = placeholder(F, (2, 3)), placeholder(F, (2, 3))
+    flat = (6,)
+    assert negated(ops.neg(x)) is x
+    assert negated(x - y) is y - x
+    for inner, want in ((ops.neg(x), x), (x - y, y - x)):
+        outer = negated(ops.reshape(inner, flat))
+        assert (outer.op.name, outer.inputs[0], outer.shape) == ("reshape", want, flat)
+    env = {x: np.arange(6.0).reshape(2, 3), y: np.full((2, 3), 2.5)}
+    for root in (x * y, x / y, ops.exp(x), 3 - x, -2.0 * x, ops.reshape(x * y, flat)):
+        np.testing.assert_array_equal(value(negated(root), env), -value(root, env))

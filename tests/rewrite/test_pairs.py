@@ -109,6 +109,7 @@ def test_powers_reductions_views_and_joins():
         (lambda z: ops.cast(z, "bool"), z != 0),
         (lambda z: ops.fft(ops.mul(z, 1j), (-1,)), np.fft.fft(z * 1j)),
         (lambda z: ops.angle(z), np.angle(z)), (lambda z: ops.pow(z, 0.3), z**0.3),
+        (lambda z: ops.pow(z, ops.mul(z, 2)), z ** (z * 2)),
     ):  # fmt: skip
         same(compiled(build, z)[0], want, False)
 

@@ -239,6 +239,8 @@ NEAR_MISSES = {
     "largest": lambda x: E(x[:, ::-1] - ops.max(x[:, :3], 1, keepdims=True)),
     "scattered with a sum": lambda x: ops.set_slice(
         ops.ones_like(x), 1 / S(x)[:, 1:3] - 2, [WHOLE, (1, 3, 1)]) * S(x),
+    "squeezed beside expanded": lambda x: ops.squeeze(E(ops.expand(x, (1,))), (1,)) * ops.expand(
+        E(x)[:, 0], (1,)),
     "scattered sum elsewhere": lambda x: ops.set_slice(
         ops.zeros_like(x), 1 / S(x)[:, 1:3] - 2, [WHOLE, (0, 2, 1)]) * S(x),
 }  # fmt: skip

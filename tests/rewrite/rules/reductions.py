@@ -74,6 +74,7 @@ EXAMPLES = {
         C(lambda x: ops.cast(ops.any(ops.logical_not(ops.lt(*sides(x))), 2), F), 3, 2),
         C(lambda x: ops.max(ops.cast(rows_by_rows(x), "int64"), 2), 3, 3),
         C(lambda x: ops.min(ops.cast(rows_by_rows(x), "int64"), 1), 3, 1, 3),
+        C(lambda x: ops.cast(ops.sum(ops.lt(*sides(x)[::-1]), 0), F), 3, 1),
     ],
     "sum_of_product": [
         C(lambda x: ops.sum(3 * x, 1), 2, 3),

@@ -263,7 +263,8 @@ NEAR = {
         lambda x: ops.sin(x) + _at(ops.cos(x), 2.0, (AT,)),
         lambda x: ops.sum(x) + _at(zeros(7), 2.0, (AT,)),
         lambda x: x + ops.scatter_add(zeros(7), TWICE, constant(dense(2)), 0),
-        lambda x: x - _at(zeros(7), 2.0, (AT,))]),
+        lambda x: x - _at(zeros(7), 2.0, (AT,)),
+        lambda x: ops.sum(to(x, 1, 7), 1) + _at(zeros(7), 2.0, (AT,))]),
     "added_to_a_hole": (F, [
         lambda x: _at(ops.set_subtensor(x, (AT,), 1.0), 2.0, (AT,)),
         lambda x: _at(ops.set_subtensor(x, (constant(2),), 0.0), 2.0, (AT,)),
