@@ -84,6 +84,8 @@ def pytest_configure(config):
 
 
 def pytest_runtest_logstart(nodeid, location):
+    if "ckernels.runtime.stored" in sys.modules:  # a stored plan hides what makes it
+        sys.modules["ckernels.runtime.stored"].code_version = lambda: nodeid
     _recorder.begin()
     sys.monitoring.set_events(sys.monitoring.COVERAGE_ID, sys.monitoring.events.LINE)
 

@@ -159,3 +159,26 @@ def test_short_runs_at_each_place(name, run):
     assert f(x, i[:0], j[:0]).size == 0 and f.stats()["kernels"]
     with pytest.raises(IndexOutOfBounds, match="out of bounds"):
         f(x, np.where(i == 2, 30, i), j)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint32", "int16"])
+@pytest.mark.parametrize("how", ["add", "set", "max"])
+def test_rows_of_any_index_are_each_of_one_unit(dtype, how):
+    """Units of work share the rows out: each looks at all indices and leaves others their own."""
+    rng = np.random.default_rng(7)
+    x, v = (np.round(99 * rng.normal(size=(n, 600))) for n in (100, 1000))  # sums without rounding
+    i = rng.integers(0, 100, 1000).astype(dtype)
+    leaves = [leaf((None, None), "float64"), leaf((None, None), "float64"), leaf((None,), dtype)]
+    a, b, at = leaves
+    node = {
+        "add": lambda: ops.inc_subtensor(a, (at,), b),
+        "set": lambda: ops.set_subtensor(a, (at,), b),
+        "max": lambda: ops.combine_subtensor(a, at, b, "max"),
+    }[how]()
+    f, want = make_function(leaves, [node], single=True), x.copy()
+    if how == "set":
+        want[i] = v
+    else:
+        {"add": np.add, "max": np.maximum}[how].at(want, i, v)
+    np.testing.assert_array_equal(f(x, v, i), want)
+    assert f.stats()["kernels"]
