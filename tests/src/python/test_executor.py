@@ -15,6 +15,7 @@ from src.handmade import (  # noqa: E402
     EPYTHON,
     GEMM,
     INPUT,
+    NEXT,
     OUTPUT,
     PYCALL,
     Failed,
@@ -309,37 +310,70 @@ def test_gemm_instruction_with_epilogue(kernels):
 # ---- bad plans ----
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        dict(ptrs=[(INPUT, 0, 0), (7, 0, 0)]),
-        dict(ptrs=[(INPUT, -1, 0), (OUTPUT, 0, 0)]),
-        dict(ptrs=[(INPUT, 0, 0), (OUTPUT, 1, 0)]),
-        dict(ptrs=[(INPUT, 0, 0), (OUTPUT, 0, 40)]),
-        dict(ptrs=[(ARENA, 0, 8)]),
-        dict(ptrs=[(CONSTANT, 0, 0)]),
-        dict(ptrs=[(OUTPUT, 0, -8)]),
-        dict(instrs=[instr(kind=9)]),
-        dict(instrs=[instr(fn=0, n=4)]),
-        dict(instrs=[instr(fn=8, n=-1)]),
-        dict(instrs=[instr(fn=8, block=0)]),
-        dict(instrs=[instr(fn=8, ptr=3)]),
-        dict(instrs=[instr(fn=8, ptr=-1)]),
-        dict(instrs=[instr(fn=8, dims=1)]),
-        dict(instrs=[instr(GEMM)]),
-        dict(instrs=[instr(PYCALL)]),
-        dict(arena=-1),
+TWO = [(INPUT, 0, 0), (OUTPUT, 0, 0)]
+BAD = {
+    "unknown space in row of ptrs 1": [
+        dict(ptrs=[(INPUT, 0, 0), (space, 0, 0)]) for space in (-1, 6, 7)
+    ],
+    "index out of range in row of ptrs 1": [
+        dict(ptrs=[(INPUT, 0, 0), row], constants=[np.ones(4)])
+        for row in ((INPUT, -1, 0), (OUTPUT, -1, 0), (OUTPUT, 1, 0), (CONSTANT, 1, 0), (NEXT, 0, 0))
+    ],
+    "index out of range in row of ptrs 0": [dict(ptrs=[(CONSTANT, 0, 0)])],
+    "offset out of range in row of ptrs 1": [
+        dict(ptrs=[(INPUT, 0, 0), row]) for row in ((OUTPUT, 0, 33), (OUTPUT, 0, -1), (ARENA, 0, 8))
+    ],
+    "unknown kind of instruction": [dict(instrs=[instr(kind=kind)]) for kind in (-1, 7, 9)],
+    "no function, negative range, or no block in instruction": [
+        dict(instrs=[instr(**{"fn": 8, "n": 4, **one})])
+        for one in (dict(fn=0), dict(n=-1), dict(block=0), dict(grain=-1))
+    ],
+    "pointers or dims out of range in instruction": [
+        dict(instrs=[instr(fn=8, **one)])
+        for one in (dict(ptr=3), dict(ptr=-1), dict(dims=1), dict(dims=-1))
+    ],
+    "operands out of range in gemm": [
+        dict(instrs=[instr(GEMM)], dims=[0] * 16),
+        dict(instrs=[instr(GEMM)], ptrs=[*TWO, (OUTPUT, 0, 0)], dims=[0] * 15),
+    ],
+    "no such pycall": [dict(instrs=[instr(PYCALL, fn=which)]) for which in (0, 1)],
+    "negative arena": [dict(arena=-1)],
+    "updated twice, cell 0": [
+        dict(updates=[(cell, "float64", ()), (0, "float64", ())])
+        for cell in (0, -1)  # -1: cell 0, in place
+    ],
+    ".": [
         dict(outputs=[("float64", (-1,))]),
         dict(outputs=[("float64", (1,) * 40)]),
         dict(constants=[np.ones((4, 4)).T]),
-        dict(updates=[(-1, "float64", ()), (0, "float64", ())]),
-        dict(updates=[(0, "float64", ())] * 2),
         dict(constants=[3]),
     ],
+}
+
+
+@pytest.mark.parametrize(
+    "message, changes", [(message, changes) for message, some in BAD.items() for changes in some]
 )
-def test_bad_plans_are_refused(kernels, changes):
-    with pytest.raises(ValueError):
+def test_bad_plans_are_refused(kernels, message, changes):
+    with pytest.raises(ValueError, match=message):
         simple_plan(runtime, kernels, **changes)
+
+
+def test_what_ends_where_its_memory_does_is_no_bad_plan(kernels):
+    """The last places that are allowed, of pointers, offsets and dims."""
+    for changes in (
+        dict(ptrs=[(INPUT, 0, 0), (OUTPUT, 0, 32)]),
+        dict(ptrs=[(INPUT, 0, 0), (ARENA, 0, 8)], arena=8),
+        dict(instrs=[instr(fn=8, ptr=2)]),
+        dict(instrs=[instr(fn=8, dims=1)], dims=[5]),
+        dict(instrs=[instr(fn=8, grain=0)]),
+        dict(instrs=[instr(GEMM)], ptrs=[*TWO, (OUTPUT, 0, 0)], dims=EMPTY_PRODUCT),
+    ):
+        simple_plan(runtime, kernels, **changes)
+
+
+# dtype, m, n, k, are they transposed, leading dimensions, alpha, beta, batch and its steps
+EMPTY_PRODUCT = [1, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0]
 
 
 def test_arrays_beyond_all_addresses_are_refused(kernels):
@@ -380,15 +414,33 @@ def test_pycall_views_must_stay_inside(kernels, views):
         simple_plan(runtime, kernels, instrs=[instr(PYCALL)], pycalls=[(print, *views)])
 
 
-@pytest.mark.parametrize("index, value", [(1, 9), (6, 1), (8, 10), (0, 2), (11, 2), (3, -1)])
-def test_gemm_must_stay_inside(index, value):
+@pytest.mark.parametrize(
+    "message, index, values",
+    [
+        ("dtype or transposition is not 0 or 1", 0, (-1, 2)),
+        ("dtype or transposition is not 0 or 1", 4, (-1, 2)),
+        ("dtype or transposition is not 0 or 1", 5, (-1, 2)),
+        *(("negative size", k, (-1,)) for k in (1, 2, 3, 11)),
+        ("reaches outside its buffer", 1, (3, 9)),
+        ("reaches outside its buffer", 2, (3,)),
+        ("reaches outside its buffer", 3, (3,)),
+        *(("reaches outside its buffer", k, (-1, 0, 1, 3, 10, 1 << 60)) for k in (6, 7, 8)),
+        ("reaches outside its buffer", 11, (2,)),
+    ],
+)
+def test_gemm_must_stay_inside(message, index, values):
     dims = [1, 2, 2, 2, 0, 0, 2, 2, 2, 0, 0, 1, 4, 4, 4, 0]
     ptrs = [(ARENA, 0, 0), (ARENA, 0, 32), (OUTPUT, 0, 0)]
     parts = dict(arena=64, outputs=[("float64", (2, 2))])
     plan(runtime, [instr(GEMM)], ptrs, dims, **parts)
-    dims[index] = value
-    with pytest.raises(ValueError):
-        plan(runtime, [instr(GEMM)], ptrs, dims, **parts)
+    constant = [*ptrs[:2], (CONSTANT, 0, 0)]
+    with pytest.raises(ValueError, match="result is read-only memory in gemm"):
+        plan(runtime, [instr(GEMM)], constant, dims, constants=[np.ones((2, 2))], **parts)
+    for value in values:
+        with pytest.raises(ValueError, match=message):
+            changed = [value if k == index else n for k, n in enumerate(dims)]
+            # from an offset in the arena more reaches outside of it, not into the other operand
+            plan(runtime, [instr(GEMM)], [ptrs[1], ptrs[1], ptrs[2]], changed, **parts)
 
 
 def test_a_plan_must_fit_its_function(kernels):
