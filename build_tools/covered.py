@@ -18,7 +18,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "ckernels"
 PER_FILE = 25  # tests of one file at a line: the others hardly see what these do not
-BESIDE = 3  # tests of each of the other lines of the function
+BESIDE = 2  # tests of each line of the function
 AVAILABLE = hasattr(sys, "monitoring")
 
 
@@ -139,9 +139,15 @@ class Covered:
         for file, first, last in places(name, source, change):
             for number in range(first, last + 1):
                 found |= self.lines[file].get(number, set())
-        for number in function_of(source, change) if found else ():
-            found.update(sorted(self.lines[name].get(number, ()), key=self.seconds.get)[:BESIDE])
         return found or None
+
+    def beside(self, path, change):
+        """The fastest tests of each line of the function that a change is in: a condition shows
+        where it leads to."""
+        name, found = path.relative_to(PACKAGE.parent).as_posix(), set()
+        for number in function_of(path.read_bytes(), change):
+            found.update(sorted(self.lines[name].get(number, ()), key=self.seconds.get)[:BESIDE])
+        return found
 
     def spread(self, tests, count, seconds):
         """The fastest of each file, then the second of each, and so on, within two limits."""
@@ -174,7 +180,7 @@ def places(name, source, change):
 
 
 def function_of(source, change):
-    """The lines of the function that a change is in: a condition shows where it leads to."""
+    """The lines of the function that a change is in."""
     first = source.count(b"\n", 0, change.start) + 1
     there = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.FunctionDef)]
     functions = [n for n in there if n.lineno <= first <= n.end_lineno]

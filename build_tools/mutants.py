@@ -372,14 +372,16 @@ def tried(copy, path, change, wider, kills, covered):
 
 
 def through(path, change, covered):
-    """Groups of tests that pass through a change: of its room, of others, of its file's name."""
+    """Groups of tests that pass through a change: of its room, of where it leads to, of other
+    rooms, of its file's name."""
     tests = covered.tests(path, change) if path.suffix == ".py" else None
     if not tests:
         return []
     own, room, _ = tests_of(path)
     near = {f.relative_to(ROOT).as_posix() for f in (*own, *room)}
     within = {test for test in tests if test.partition("::")[0] in near}
-    groups = [covered.spread(within, *NEAR), covered.spread(tests - within, *FAR), own]
+    chosen = (within, NEAR), (covered.beside(path, change), NEAR), (tests - within, FAR)
+    groups = [*(covered.spread(some, *limits) for some, limits in chosen), own]
     return [group for group in groups if group]
 
 
@@ -406,23 +408,28 @@ def in_children(chosen, covered, kernels):
     env = {"CKERNELS_TESTS_KERNELS": str(kernels)}
     if python:
         yield from seen(python, env)
-    for some in (c[k : k + warm.MARKS - 1] for k in range(0, len(c), warm.MARKS - 1)):
+    for some in (c[k : k + switched.MARKS - 1] for k in range(0, len(c), switched.MARKS - 1)):
         with tempfile.TemporaryDirectory() as folder:
-            numbered = {k: where for k, (_, *where) in enumerate(some, 1)}
-            runtime, there = switched.build(ROOT, Path(folder), numbered)
-            yield from seen(in_runtime(some, runtime, there, env), env, runtime)
+            tree = Copy(Path(folder), 0).tree
+            numbered = {
+                k: (tree / path.relative_to(ROOT), change)
+                for k, (_, path, change) in enumerate(some, 1)
+            }
+            there = switched.build(tree, numbered)
+            switch = switched.Switch(tree / "switch")
+            yield from seen(in_runtime(some, there, tree, switch, env), env, tree, switch)
 
 
 def job_of(key, seconds):
     return {"key": key, "tests": list(seconds), "seconds": seconds}
 
 
-def in_runtime(chosen, runtime, there, env):
-    """The jobs of mutants in a runtime, each with the tests that reach it."""
+def in_runtime(chosen, there, tree, switch, env):
+    """The jobs of mutants in the runtime of a tree, each with the tests that reach it."""
     groups = [tests_of(path) for _, path, _ in chosen]
     files = {f.relative_to(ROOT).as_posix() for g in groups for group in g for f in group}
     everything = {"key": "", "tests": None, "seconds": {}}
-    ((_, row),) = warm.asked([everything], files, ROOT, runtime, env)
+    ((_, row),) = warm.asked([everything], files, tree, switch, env)
     reached = Covered(None)
     numbers = {k: set() for k in there}
     for test, seconds, some in row["reaches"]:
@@ -435,11 +442,11 @@ def in_runtime(chosen, runtime, there, env):
             yield {**job_of(key, {t: reached.seconds[t] for t in names}), "number": k}
 
 
-def seen(jobs, env, runtime=None):
+def seen(jobs, env, root=ROOT, switch=None):
     """(key, the first test that fails or None) of jobs that did change something."""
     jobs = list(jobs)
     files = {test.partition("::")[0] for job in jobs for test in job["tests"]}
-    for job, row in warm.asked(jobs, files, ROOT, runtime, env):
+    for job, row in warm.asked(jobs, files, root, switch, env):
         if row["put"]:
             yield job["key"], next(iter(row["fails"]), None)
 

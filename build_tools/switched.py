@@ -1,24 +1,35 @@
 """The C runtime with many mutants in it, one of which a switch turns on: one build for a sample.
 
-An expression that a change touches becomes `(ck_at(7) ? (changed) : (as it was))`; what `ck_at` was
-asked, `ck_reached` has.
+An expression that a change touches becomes `(ck_at(7) ? (changed) : (as it was))`. The switch is a
+file that every library of these sources maps, the runtime and what tests build for themselves, in
+every process: the number that is on, and a mark for each that was asked for.
 """
 
 import os
 import re
-import shutil
+import struct
 import subprocess
 import sys
 
-from build_tools.warm import MARKS
-
-HEADER = """extern int ck_mutant;
-extern unsigned char ck_reached[];
-static inline int ck_at(int k) { ck_reached[k] = 1; return ck_mutant == k; }
+MARKS = 1000  # mutants that one build may have
+HEADER = """#ifndef CK_SWITCH
+#define CK_SWITCH
+extern unsigned char *ck_switch;
+static inline int ck_at(int k) { return ck_switch[4 + k] = 1, *(int *)ck_switch == k; }
+#endif
 """
-DEFINED = f"""
-__attribute__((visibility("default"))) int ck_mutant;
-__attribute__((visibility("default"))) unsigned char ck_reached[{MARKS}];
+DEFINED = """
+#include "%s"
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+unsigned char *ck_switch;
+__attribute__((constructor)) static void ck_map_switch(void)
+{
+    int file = open("%s", O_RDWR);
+    ck_switch = mmap(0, %d, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+}
 """
 NO_CODE = (
     re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S),
@@ -73,28 +84,45 @@ def switched(source, numbered):
     return text.encode("latin-1"), {number for *_, number in parts}
 
 
-def build(root, folder, chosen):
-    """Build the runtime of the tree at `root` with {number: (path, change)} in a folder: (its file,
-    the numbers that are in it)."""
-    left_out = shutil.ignore_patterns("*.so", "__pycache__")
-    for name in ("ckernels", "build_tools"):
-        shutil.copytree(root / name, folder / name, ignore=left_out, dirs_exist_ok=True)
-    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy2(root / name, folder / name)
-    (folder / "switch.h").write_text(HEADER)
+class Switch:
+    """The file that says which mutant is on, and which were asked for."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def turn(self, number):
+        """Turn a mutant on, 0: none; no mark is left."""
+        self.path.write_bytes(struct.pack("i", number) + bytes(MARKS))
+
+    def reached(self):
+        marks = self.path.read_bytes()[4:]
+        return [k for k, mark in enumerate(marks) if mark]
+
+
+def defined(folder):
+    """C for one of the files of a library: it maps the switch in a folder."""
+    return DEFINED % (folder / "switch.h", folder / "switch", 4 + MARKS)
+
+
+def build(tree, chosen):
+    """Build the runtime of a copy of the tree with {number: (path in it, change)}: the numbers that
+    are in it."""
+    Switch(tree / "switch").turn(0)
+    (tree / "switch.h").write_text(HEADER)
     there = set()
     for path in {path for path, _ in chosen.values()}:
         numbered = {k: change for k, (file, change) in chosen.items() if file == path}
         text, numbers = switched(path.read_bytes(), numbered)
-        (folder / path.relative_to(root)).write_bytes(text)
+        path.write_bytes(f'#include "{tree / "switch.h"}"\n'.encode() + text)
         there |= numbers
-    with open(folder / "ckernels/src/memory/arena.c", "a") as file:
-        file.write(DEFINED)
+    with open(tree / "ckernels/src/memory/arena.c", "a") as file:
+        file.write(defined(tree))
+    native = tree / "tests/src/native.py"  # of the tests' own library
+    native.write_text(native.read_text().replace('"-Werror"', '"-w"'))
     command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
-    flags = f"{os.environ.get('CFLAGS', '')} -include {folder / 'switch.h'} -w"
+    flags = f"{os.environ.get('CFLAGS', '')} -w"
     env = {**os.environ, "CKERNELS_REQUIRE_RUNTIME": "1", "CFLAGS": flags}
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=tree, env=env, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"the runtime with mutants was not built:\n{done.stderr}")
-    (runtime,) = (folder / "ckernels").glob("_runtime*.so")
-    return runtime, there
+    return there

@@ -7,7 +7,6 @@ a change of it does is not seen: of a job that changes no function nobody is ask
 """
 
 import contextlib
-import ctypes
 import gc
 import importlib.util
 import json
@@ -23,22 +22,23 @@ import types
 from collections import defaultdict
 from pathlib import Path
 
+from build_tools.switched import Switch
+
 MEMORY = 6 << 30  # bytes of address space for the tests of a mutant that never stops asking
 SLOWER, MORE = 5, 10  # times the processor time that a test takes without a change, and seconds
 WAITS, LONGER = 20, 120  # the same of time
-MARKS = 1000  # mutants that a runtime may have
 
 
-def asked(jobs, files, root, runtime=None, env=()):
+def asked(jobs, files, root, switch=None, env=()):
     """Start the process, which collects `files`: (job, {what became of it}) for job after job.
 
     A job is {tests: their names in order, or None for all, seconds: {name of a test: its time}},
-    and {key, path, module, source} of a mutant of Python or {key, number} of one of the runtime at
-    `runtime`; without a mutant all its tests run, and say what numbers each of them reaches.
+    and {key, path, module, source} of a mutant of Python, or {key, number} of one that a Switch
+    turns on; without a mutant all its tests run, and say what numbers each of them reaches.
     """
     with tempfile.TemporaryDirectory() as folder:
         given = Path(folder) / "jobs.json"
-        given.write_text(json.dumps({"jobs": jobs, "runtime": runtime and str(runtime)}))
+        given.write_text(json.dumps({"jobs": jobs, "switch": switch and str(switch.path)}))
         told, tell = os.pipe()
         command = [
             *(sys.executable, "-m", "pytest", "-q", "-p", "build_tools.warm"),
@@ -90,27 +90,6 @@ def put(name, before, after):
     return count
 
 
-class Runtime:
-    """Where Python finds `ckernels._runtime`, built with many mutants."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def find_spec(self, name, path=None, target=None):
-        if name == "ckernels._runtime":
-            return importlib.util.spec_from_file_location(name, self.path)
-
-    def turn_on(self, number):
-        ctypes.c_int.in_dll(ctypes.CDLL(self.path), "ck_mutant").value = number
-
-    def reached(self):
-        """The numbers that ran since this was asked last."""
-        marks = (ctypes.c_ubyte * MARKS).in_dll(ctypes.CDLL(self.path), "ck_reached")
-        found = [k for k, mark in enumerate(marks) if mark]
-        ctypes.memset(marks, 0, MARKS)
-        return found
-
-
 # ---- the plugin ---------------------------------------------------------------------------------
 
 
@@ -121,7 +100,7 @@ def limited(seconds):
     resource.setrlimit(resource.RLIMIT_CPU, (int(used + seconds) + 1, hard))
 
 
-def child(job, items, runtime, say):
+def child(job, items, switch, say):
     """Run the tests of a job until one fails; of one that changes nothing, all."""
     from _pytest.runner import runtestprotocol
 
@@ -134,8 +113,8 @@ def child(job, items, runtime, say):
     if "source" in job and not put(job["path"], Path(job["path"]).read_text(), job["source"]):
         say("put nowhere", None)
         return
-    if "number" in job:
-        runtime.turn_on(job["number"])
+    if switch:
+        switch.turn(job.get("number", 0))
     for item, following in zip(items, [*items[1:], None]):
         say("begins", item.nodeid)
         limited(SLOWER * job["seconds"].get(item.nodeid, MORE) + MORE)
@@ -145,12 +124,13 @@ def child(job, items, runtime, say):
             say("fails", item.nodeid)
             if changes:
                 return
-        elif runtime and not changes:
-            say("reaches", [item.nodeid, round(time.time() - started, 3), runtime.reached()])
+        elif switch and not changes:
+            say("reaches", [item.nodeid, round(time.time() - started, 3), switch.reached()])
+            switch.turn(0)
     say("ends", None)
 
 
-def run(job, items, runtime):
+def run(job, items, switch):
     """All that a child said of a job: pairs (word, what)."""
     told, tell = os.pipe()
     sys.stdout.flush()
@@ -164,7 +144,7 @@ def run(job, items, runtime):
             child(
                 job,
                 items,
-                runtime,
+                switch,
                 lambda *words: os.write(tell, f"{json.dumps(words)}\n".encode()),
             )
         finally:
@@ -193,7 +173,7 @@ def pytest_runtestloop(session):
             if "module" in job:
                 importlib.import_module(job["module"])  # some are imported when they are needed
             names = by_name if job["tests"] is None else job["tests"]
-            said = run(job, [by_name[n] for n in names if n in by_name], _runtime)
+            said = run(job, [by_name[n] for n in names if n in by_name], _switch)
             fails = [what for word, what in said if word == "fails"]
             if not said or said[-1][0] in ("begins", "reaches"):  # it was ended
                 fails.append(
@@ -209,9 +189,7 @@ def pytest_runtestloop(session):
     return True
 
 
-_given, _runtime = None, None
+_given, _switch = None, None
 if "CKERNELS_MUTANTS" in os.environ:
     _given = json.loads(Path(os.environ["CKERNELS_MUTANTS"].split()[1]).read_text())
-    if _given["runtime"]:
-        _runtime = Runtime(_given["runtime"])
-        sys.meta_path.insert(0, _runtime)
+    _switch = _given["switch"] and Switch(Path(_given["switch"]))

@@ -77,12 +77,11 @@ def written(tree, tests, lines):
     return path, covered.Covered(tree / "said")
 
 
-def test_a_change_asks_the_tests_of_its_lines(tree, monkeypatch):
+def test_a_change_asks_the_tests_of_its_lines(tree):
     """Those of its own text, of the statement around it, of the lines that name a table."""
     path, told = written(
         tree, {"a": 0.1, "b": 0.2, "c": 0.3}, {4: ["a", "b"], 5: ["b"], 6: ["b"], 7: ["c"]}
     )
-    monkeypatch.setattr(covered, "BESIDE", 0)
     found = {c.what: told.tests(path, c) for c in mutants.changes(path)}
     assert found == {
         "`x == 1` is `x != 1`": {"a", "b"},
@@ -92,11 +91,8 @@ def test_a_change_asks_the_tests_of_its_lines(tree, monkeypatch):
         "`x > 2` is `x >= 2`": {"b"},
         "NAMES without `a`": {"c"},
     }
-    monkeypatch.setattr(covered, "BESIDE", 1)  # and the fastest of each other line of its function
-    assert {c.what: told.tests(path, c) for c in mutants.changes(path)} == {
-        what: tests if what.startswith("NAMES") else {"a", "b", "c"}
-        for what, tests in found.items()
-    }
+    beside = {c.what: told.beside(path, c) for c in mutants.changes(path)}
+    assert beside["without `and x`"] == {"a", "b", "c"} and beside["NAMES without `a`"] == set()
     path.write_text(RULES + "\n")  # of a file that is another now nobody knows
     assert told.tests(path, mutants.changes(path)[0]) is None
     assert covered.Covered(None).tests(path, None) is None
@@ -116,7 +112,7 @@ def test_tests_of_the_room_come_first_and_all_of_the_file_last(tree):
     path, told = written(tree, {far: 0.1, near: 0.2}, {4: [near, far]})
     (change,) = (c for c in mutants.changes(path) if c.what == "never `if x == 1`")
     groups = mutants.through(path, change, told)
-    assert groups == [[near], [far], [tree / "tests/room/test_rules.py"]]
+    assert groups == [[near], [far, near], [far], [tree / "tests/room/test_rules.py"]]
     (other,) = (c for c in mutants.changes(path) if c.what == "NAMES without `a`")
     assert mutants.through(path, other, told) == []
 

@@ -39,6 +39,9 @@ def test_each_mutant_is_its_own_text(tmp_path):
 
     path = tmp_path / "given.c"
     path.write_text(C)
+    (tmp_path / "switch.h").write_text(switched.HEADER)
+    switch = switched.Switch(tmp_path / "switch")
+    switch.turn(0)
     left, several = dict(enumerate(mutants.changes(path), 1)), []
     total, names = len(left), re.compile(rb"\b(f|twice)\b")
     texts = [names.sub(rb"\g<1>%d" % k, c.made(path.read_bytes())) for k, c in left.items()]
@@ -46,14 +49,14 @@ def test_each_mutant_is_its_own_text(tmp_path):
     while left:  # those that overlap are of another build
         text, numbers = switched.switched(path.read_bytes(), left)
         assert numbers
-        head = (switched.HEADER + switched.DEFINED).encode()
-        both = built(f"switched{len(several)}", head + text)
+        both = built(f"switched{len(several)}", switched.defined(tmp_path).encode() + text)
+        reached = set()
         several.append(numbers)
         for k in numbers:
-            ctypes.c_int.in_dll(both, "ck_mutant").value = k
+            switch.turn(k)
             cases = [(a, b, c) for a in range(5) for b in range(5) for c in range(4)]
             assert [both.f(*x) for x in cases] == [alone[f"f{k}"](*x) for x in cases], left[k]
-        marks = (ctypes.c_ubyte * switched.MARKS).in_dll(both, "ck_reached")
-        assert {k for k, mark in enumerate(marks) if mark} == numbers
+            reached.update(switch.reached())
+        assert reached == numbers
         left = {k: change for k, change in left.items() if k not in numbers}
     assert sum(map(len, several)) == total >= 15 and len(several) <= 4

@@ -56,6 +56,12 @@ def causal(scores, k=0):
     return K.expand_dims(K.arange(rows), 1) + k >= K.expand_dims(K.arange(columns), 0)
 
 
+def distances(scores):
+    rows, columns = (K.shape(scores)[K.ndim(scores) - k] for k in (2, 1))
+    between = K.expand_dims(K.arange(rows), 1) - K.expand_dims(K.arange(columns), 0)
+    return K.cast(K.abs(between), "float32")
+
+
 def scaled(q, k):
     return K.matmul(q, transposed(k)) / np.sqrt(D)
 
@@ -86,6 +92,9 @@ SPELLINGS = {
     ),
     "added_triangle": lambda q, k, v: K.matmul(
         K.softmax(scaled(q, k) + (1 - K.tril(K.ones_like(scaled(q, k)[0, 0]))) * -1e9), v
+    ),
+    "distances_taken_away": lambda q, k, v: K.matmul(
+        K.softmax(scaled(q, k) - 0.2 * distances(scaled(q, k))), v
     ),
     "dropout": lambda q, k, v: K.matmul(K.dropout(K.softmax(scaled(q, k)), 0.3, seed=7), v),
     "causal_dropout": lambda q, k, v: K.matmul(
