@@ -30,15 +30,36 @@ MODULE = {
     "reduce_sum": "sum", "reduce_mean": "mean", "reduce_max": "max", "reduce_min": "min",
     "reduce_prod": "prod", "reduce_any": "any", "reduce_all": "all", "reduce_logsumexp":
     "logsumexp", "tensor": "constant", "array": "constant", "asarray": "constant",
-    "convert_to_tensor": "constant", "Parameter": "variable", "Variable": "variable", "mm": "dot",
+    "convert_to_tensor": "constant", "Parameter": "variable", "mm": "dot",
     "bmm": "batch_dot",
     "cat": "concatenate", "concat": "concatenate", "add": "+", "subtract": "-", "multiply": "*",
     "divide": "/", "power": "pow", "absolute": "abs", "einsum": "dot, K.batch_dot or K.tensordot",
-    "gradient": "grad", "jit": "function", "compile": "function", "no_grad": "stop_gradient",
+    "gradient": "grad", "compile": "function", "no_grad": "stop_gradient",
     "matrix": "placeholder", "vector": "placeholder", "scalar": "placeholder", "ivector":
     "placeholder", "cond": "switch or K.ifelse", "while_loop": "scan", "fori_loop": "scan",
     "reshape_like": "reshape", "unsqueeze": "expand_dims", "relu6": "clip", "gelu": "erf",
+    "GradientTape": "gradients", "jacfwd": "jacobian", "jacrev": "jacobian",
+    "manual_seed": "set_random_seed", "PRNGKey": "set_random_seed", "profile":
+    "function(..., profile=True)",
 }  # fmt: skip
+_WAYS = {
+    "K.jit(f) compiles functions of NumPy, their loops over `range` too": "njit prange vectorize "
+    "guvectorize stencil numba",
+    "K.jit.{name}(f) takes functions of NumPy; K.grad, K.jacobian, K.Rop and K.Lop take tensors":
+    "value_and_grad vmap jvp vjp",
+    "layers and optimizers are those of Keras, over import ckernels.keras3; without it a training "
+    "step is K.function(inputs, loss, updates=[K.update_sub(w, rate * g)])": "nn optim Module "
+    "Sequential Model Linear Dense layers optimizers Adam SGD minimize",
+    "f = K.function([x], [y]), then f(array), is what a session runs": "Session session run",
+    'K.set_floatx("float64") sets the default dtype, dtype="float64" that of one tensor': "float64 "
+    "float32 set_default_dtype set_default_tensor_type enable_x64",
+    "np.savez of K.get_value(w) keeps weights, pickle a whole function": "save load load_model "
+    "save_model save_weights",
+    "scipy.optimize.check_grad(f, g, x0) compares a gradient with differences": "verify_grad "
+    "check_grad gradcheck check_gradient",
+    "everything runs on the CPU": "device cuda to_device is_available",
+}  # fmt: skip
+WAYS = {name: hint for hint, names in _WAYS.items() for name in names.split()}
 
 
 def missing_of_tensor(x, name):
@@ -55,4 +76,6 @@ def missing_of_module(name, names):
     if name in MODULE:
         same = MODULE[name]
         return MissingName(f"{sentence}; use {'K.' if same[0].isalpha() else ''}{same}")
+    if name in WAYS:
+        return MissingName(f"{sentence}: {WAYS[name].format(name=name)}")
     return MissingName(sentence, name, names)

@@ -220,6 +220,12 @@ class OwnC:
     def complaint(self, text):
         """The message of the error for what the compiler said."""
         words = text.splitlines()[0].partition(": ")[2] or text
+        absent = re.search(r"undefined symbol: (\w+)", words)
+        if absent:
+            return (
+                f"c_op {self.name} calls {absent[1]}, which no loaded library has: load its own "
+                "first, ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)"
+            )
         found = re.search(re.escape(self.name) + r"( support)?:(\d+):(?:\d+:)? *(.*)", words)
         if not found:
             return f"the C of c_op {self.name} does not compile: {words}"

@@ -9,7 +9,7 @@ import sys
 import types
 
 from ..base.errors import UsageError, did_you_mean, options_of
-from .function import Jitted
+from .function import OPTIONS, Jitted
 from .transform import Transformed, grad, hessian, jacobian, jvp, value_and_grad, vjp, vmap
 
 __all__ = ["jit", "grad", "value_and_grad", "jacobian", "hessian", "jvp", "vjp", "vmap"]
@@ -82,7 +82,7 @@ class _Decorator(types.ModuleType):
     def __call__(self, f=None, **options):
         known = options_of(jit)[1:]
         for name in sorted(options.keys() - set(known)):
-            hint = did_you_mean(name, known) or ";"
+            hint = f": {OPTIONS[name]};" if name in OPTIONS else did_you_mean(name, known) or ";"
             raise UsageError(f"ck.jit has no option {name!r}{hint} it knows {', '.join(known)}")
         return jit(f, **options)
 

@@ -75,6 +75,14 @@ ELSEWHERE = {
     **dict.fromkeys(("grad", "gradient"), "ck.jit.grad(f) is its gradient"),
     "py_func": "f.__wrapped__ is the function as it was written",
 }  # fmt: skip
+OPTIONS = {  # of the jit of other libraries
+    **dict.fromkeys(("parallel", "nogil", "cache", "fastmath", "boundscheck", "inline", "locals"),
+                    "leave it out: large loops share the threads, kernels are kept in files"),
+    **dict.fromkeys(("nopython", "forceobj", "fullgraph"),
+                    "strict=True makes an error of what would run in NumPy"),
+    **dict.fromkeys(("static_argnums", "static_argnames"),
+                    "static=(name,) names arguments that are part of the plan"),
+}  # fmt: skip
 MOST_LEAVES = 32  # of calls that C dispatches
 MOST_GIVEN = 64  # functions as arguments; each may be traced anew
 

@@ -5,13 +5,16 @@
 
 import importlib
 import inspect
+import operator
 import os
+import re
 
 import numpy as np
 import pytest
 
 import ckernels as K
 import ckernels.compat.theano.tensor as T
+from ckernels.api import hints
 from ckernels.compat import keras1, keras2
 from ckernels.compat.theano import shared
 from ckernels.compat.theano.tensor import nlinalg
@@ -24,6 +27,7 @@ from ckernels.errors import (
     ShapeError,
     UsageError,
 )
+from ckernels.jit.function import OPTIONS
 
 from . import bad_arguments as bad
 
@@ -230,6 +234,13 @@ HINTS = [
     (lambda: V.reshap, AttributeError, "did you mean `reshape`"),
     (lambda: K.softmx, AttributeError, "did you mean `softmax`"),
     (lambda: K.reduce_sum, AttributeError, "use K.sum"),
+    (lambda: K.njit, AttributeError, r"K.jit\(f\)"),
+    (lambda: K.vmap, AttributeError, r"K.jit.vmap\(f\)"),
+    (lambda: K.Adam, AttributeError, "ckernels.keras3"),
+    (lambda: K.float64, AttributeError, "K.set_floatx"),
+    (lambda: K.manual_seed, AttributeError, "use K.set_random_seed"),
+    (lambda: K.jit(nopython=True), UsageError, "no option 'nopython': strict=True makes an error"),
+    (lambda: K.jit(parallel=True), UsageError, "no option 'parallel': leave it out"),
     (lambda: F.stepps, AttributeError, "did you mean `steps`"),
     (lambda: F([1, 2, 3]), UsageError, r"f\(\[\[1, 2, 3\]\]\)"),
     (lambda: F({"v": np.ones(3)}), UsageError, r"keywords, f\(v=array\)"),
@@ -246,6 +257,18 @@ def test_hints(call, error, sentence):
     with pytest.raises(error, match=sentence) as caught:
         call()
     assert isinstance(caught.value, CKernelsError) and caught.value.line[0] == __file__
+
+
+def test_hints_are_for_names_that_are_not_there():
+    assert not [n for n in [*hints.MODULE, *hints.WAYS] if hasattr(K, n)]
+    assert not set(hints.MODULE) & set(hints.WAYS)
+    for shown in hints.MODULE.values():
+        first = re.match(r"\w+", shown)
+        assert not first or hasattr(K, first[0]), shown
+    assert not set(OPTIONS) & set(inspect.signature(K.jit.jit).parameters)
+    for shown in hints.WAYS.values():
+        for path in re.findall(r"\bK((?:\.[a-z_]+)+)", shown):
+            operator.attrgetter(path[1:])(K)
 
 
 def test_names_that_libraries_ask_for():

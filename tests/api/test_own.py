@@ -365,6 +365,10 @@ def test_a_faulty_body_names_the_users_line():
         K.c_op(
             "", {"x": x}, x, support="static int f(void) {\n    return missing; }", name="broken"
         )
+    sentence = "c_op alone calls nobody_has_this, which no loaded library has.*RTLD_GLOBAL"
+    with pytest.raises(OwnCodeError, match=sentence):
+        support = "float nobody_has_this(float);"
+        K.c_op("y[0] = nobody_has_this(x[0]);", {"x": x}, {"y": x}, name="alone", support=support)
 
 
 @needs_c
