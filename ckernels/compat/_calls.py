@@ -62,15 +62,17 @@ def _listed(updates):
 def in_sequence(pairs):
     """{Variable: tensor} from pairs; of two updates of one variable the second sees the first.
 
-    The same update given twice is done once.
+    The same update given twice is done once; `update_add` called twice makes two.
     """
     values, done = {}, set()
-    for x, value in pairs:
+    for pair in pairs:
+        x, value = pair
         need_variable(x, "what is updated")
         value = value if isinstance(value, Tensor) else Tensor(node_of(value))
-        if (x, value.node) in done:
+        same = id(pair) if isinstance(pair, Update) else (x, value.node)
+        if same in done:
             continue
-        done.add((x, value.node))
+        done.add(same)
         if x in values:
             value = Tensor(*rebuild([value.node], {x.node: update_value(x, values[x])}))
         values[x] = value

@@ -367,6 +367,9 @@ def test_control_dependencies_bring_updates_along():
     f = K.function([], [after, v], updates=add)  # given too: still done once
     np.testing.assert_array_equal(f([]), [3 + 13, 2])
     assert K.eval(K.update(v, 7.0)) == 7 and K.get_value(v) == 7
+    twice = [K.update_add(v, 1.0), K.update_add(v, 1.0)]  # two updates, each done once
+    K.function([], [], updates=[*twice, twice[0]])([])
+    assert K.get_value(v) == 9
 
 
 def test_gradients_are_none_where_there_are_none():

@@ -10,6 +10,7 @@ import os
 import sys
 
 from ...graph.op import REGISTRY
+from ...runtime.charts import memory as _arena
 from ..base.config import config
 from ..base.names import absent_of as _absent_of
 
@@ -83,8 +84,31 @@ class ProfileStats:
         """{name of instructions: how many there are}."""
         return self._summed(op_of, lambda row: 1)
 
+    def memory(self):
+        """[(name, bytes, first, last)] of what the last plans keep between instructions, each from
+        the one that writes it to the one that reads it last; and the bytes it takes at once."""
+        drafts = [program.drafted("lower") for program in self._programs()]
+        found = [chart for chart in map(_arena, drafts) if chart]
+        rows = [
+            (f"{name}  {os.path.basename(line)}" if line else name, size, first, last)
+            for chart in found
+            for name, line, first, last, _, size in chart["blocks"]
+        ]
+        return rows, sum(chart["total"] for chart in found)
+
+    def _programs(self):
+        """Those of all functions that have a plan, or of their pieces."""
+        waiting = [f.info for f in self.functions]
+        for info in waiting:
+            if getattr(info, "pieces", None) is not None:
+                pieces = info.pieces
+                waiting += getattr(pieces, "pieces", {}).values()
+            elif getattr(getattr(info, "program", None), "bound", None) is not None:
+                yield info.program
+
     def summary(self, file=None, n_ops_to_print=None, n_apply_to_print=None):
-        """Print all sections: the function, Class, Ops, Apply."""
+        """Print all sections: the function, Class, Ops, Apply, and with the flag profile_memory
+        what memory the results take."""
         file = sys.stderr if file is None else file
         self.summary_function(file)
         if not self.rows:
@@ -93,6 +117,8 @@ class ProfileStats:
         self.summary_class(file, n_ops_to_print)
         self.summary_ops(file, n_ops_to_print)
         self.summary_nodes(file, n_apply_to_print)
+        if config._get("profile_memory"):
+            self.summary_memory(file, n_apply_to_print)
 
     def summary_function(self, file=None):
         """Print how often the functions ran and what is in them."""
@@ -122,6 +148,31 @@ class ProfileStats:
         """Print a row for each instruction with the user's line, the slowest first."""
         rows = [(_seconds(row), row.calls, None, _place(row)) for row in self.rows]
         _section("Apply", "Apply name", "Apply instances", rows, _limit(N, "n_apply"), file)
+
+    def summary_memory(self, file=None, N=None):  # noqa: N803
+        """Print what the last plans keep between instructions, the largest results first.
+
+        Those below profiling.min_memory_size are one sum; arguments and results do not count.
+        """
+        file = file or sys.stderr
+        rows, peak = self.memory()
+        least, limit = config._get("profiling.min_memory_size"), _limit(N, "n_apply")
+        whole = sum(size for _, size, _, _ in rows)
+        print(
+            f"Memory\n---\n  Max peak memory: {peak} bytes\n"
+            f"  Memory without sharing: {whole} bytes\n"
+            "<bytes> <from> <to> <Apply name>",
+            file=file,
+        )
+        large = sorted((row for row in rows if row[1] >= least), key=lambda row: -row[1])
+        for name, size, first, last in large[:limit]:
+            print(f"  {size:12d} {first:6d} {last:6d} {name}", file=file)
+        left = whole - sum(size for _, size, _, _ in large[:limit])
+        print(
+            f"   ... (remaining {len(rows) - len(large[:limit])} Apply account for {left} bytes "
+            f"of {whole}; results below {least} bytes are not listed)\n",
+            file=file,
+        )
 
 
 def _seconds(row):

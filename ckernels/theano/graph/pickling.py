@@ -41,7 +41,7 @@ def reduced(v):
         v.index,
         name,
         notes,
-        v.type if v._type is not None else None,
+        v.type if getattr(v, "_type", None) is not None else None,
     )
 
 
@@ -124,7 +124,9 @@ def deep_copied(v, memo):
     found = memo.get(id(v))
     if found is not None:
         return found
-    if isinstance(v, gof.Constant):
+    if hasattr(v, "again"):
+        made = v.again()
+    elif isinstance(v, gof.Constant):
         made = type(v)(v.type, copy.deepcopy(v.data, memo), v.name)
     elif hasattr(v, "container"):
         made = type(v)(v.name, v.type, None, None, container=copy.deepcopy(v.container, memo))

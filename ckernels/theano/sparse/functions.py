@@ -5,9 +5,12 @@ gradients and kernels are ordinary; SciPy's matrices go in and come out. Gradien
 they have the places of what they are by.
 """
 
+import functools
+
 import numpy as np
 
 from ...api import sparse as own
+from ...api.shape import stack as _own_stack
 from ...api.sparse.construct import as_format
 from ...api.sparsetensor import (
     INDEX,
@@ -20,12 +23,14 @@ from ...api.sparsetensor import (
     sparse_placeholder,
 )
 from ...api.tensor import Tensor
+from ...api.variables import ones_like as _own_ones_like
 from ...base.errors import ArgumentError, NotSupported, UsageError
 from ..base.config import config
 from ..base.hooks import register_hook as _register_hook
 from ..base.names import absent_of as _absent_of
 from ..classes.op import Op
 from ..graph.apply import Apply, Constant, Variable
+from ..graph.pickling import deep_copied, reduced
 from ..graph.type import Type
 from ..handles.sharedvar import SharedVariable, TensorSharedVariable
 from ..handles.type import TensorType, name_of
@@ -107,6 +112,14 @@ class SparseType(Type):
         return other
 
     @staticmethod
+    def may_share_memory(a, b):
+        """Whether two matrices, or a matrix and an array, lie in the same memory."""
+        parts = [
+            [x.data, x.indices, x.indptr] if scipy_sparse().issparse(x) else [x] for x in (a, b)
+        ]
+        return any(np.may_share_memory(p, q) for p in parts[0] for q in parts[1])
+
+    @staticmethod
     def values_eq(a, b):
         return a.shape == b.shape and a.dtype == b.dtype and abs(a - b).sum() == 0
 
@@ -181,6 +194,11 @@ class SparseVariable(SparseTensor, Variable):
         shape = extent.shape[:2] if self.format == "csr" else extent.shape[1::-1]
         return assembled(self.format, data, indices, indptr, shape)
 
+    @property
+    def size(self):
+        """How many numbers are stored."""
+        return csm_data(self).size  # noqa: F821 (a row of FUNCTIONS)
+
     def part_apply(self, handle):
         """The Apply that makes `handle`, on the node of one of its parts, of this variable."""
         parts = [handle if p.node is handle.node else wrap(p.node) for p in self.tensor_parts]
@@ -189,7 +207,13 @@ class SparseVariable(SparseTensor, Variable):
     def clone(self):
         return self.type(self.name)
 
-    shape = property(lambda self: applied("shape", SparseTensor.shape.fget, self))
+    def __reduce_ex__(self, protocol):
+        return reduced(self)
+
+    def __deepcopy__(self, memo):
+        return deep_copied(self, memo)
+
+    shape = property(lambda self: applied("shape", _shape, self))
     broadcastable = (False, False)
     __add__, __radd__ = _operator("add"), _operator("add", True)
     __sub__, __rsub__ = _operator("sub"), _operator("sub", True)
@@ -206,7 +230,7 @@ class SparseVariable(SparseTensor, Variable):
         return neg(self)
 
     def __getitem__(self, key):
-        return getitem(self, (key, slice(None)) if isinstance(key, slice) else key)
+        return getitem(self, key)
 
     def dot(self, other):
         return dot(self, other)
@@ -229,6 +253,10 @@ class SparseVariable(SparseTensor, Variable):
         return sp_zeros_like(self)
 
 
+def _shape(x):
+    return x.shape
+
+
 class SparseConstant(SparseVariable, Constant):
     """A sparse matrix that is part of a graph."""
 
@@ -247,8 +275,15 @@ class SparseConstant(SparseVariable, Constant):
         m = self.data_held
         return self.type, m.shape, m.data.tobytes(), m.indices.tobytes(), m.indptr.tobytes()
 
+    def again(self):
+        """A constant of a matrix of its own."""
+        return type(self).of(self.data_held.copy(), self.name)
+
     def clone(self):
         return type(self).of(self.data_held, self.name)
+
+    def __reduce_ex__(self, protocol):
+        return type(self).of, (self.data_held, self.name)
 
 
 class SparseTensorSharedVariable(SparseVariable, SharedVariable):
@@ -282,8 +317,19 @@ class SparseTensorSharedVariable(SparseVariable, SharedVariable):
         for part, array in zip(parts, self.split(made)):
             part.set_value(array)
 
+    def again(self):
+        """A shared variable with the value of this one now, and its update."""
+        made = type(self).of(self.get_value(), self.name)
+        made.default_update = self.default_update
+        return made
+
     def clone(self):
         return type(self).of(self.get_value(), self.name)
+
+    def __reduce_ex__(self, protocol):
+        made = type(self).of, (self.get_value(), self.name)
+        update = self.default_update
+        return made if update is None else (*made, {"default_update": update})
 
 
 class _Held:
@@ -311,6 +357,7 @@ def sparse_constructor(value, name=None, strict=False, allow_downcast=None, borr
     return SparseTensorSharedVariable.of(compressed(value, format, "the value"), name, borrow)
 
 
+shared = sparse_constructor
 _register_hook("sparse_shared", sparse_constructor)
 
 
@@ -320,6 +367,25 @@ _register_hook("sparse_shared", sparse_constructor)
 def is_sparse_variable(x):
     """Whether `x` is a sparse variable; NotImplementedError for what is no matrix."""
     return isinstance(x, SparseTensor)
+
+
+def _is_sparse(x):
+    """Whether `x` is a matrix of SciPy; NotImplementedError for what is no matrix at all."""
+    if not (isinstance(x, np.ndarray) or scipy_sparse().issparse(x)):
+        raise NotSupported("a matrix of SciPy or an array of NumPy is needed", x)
+    return scipy_sparse().issparse(x)
+
+
+def _is_dense(x):
+    """Whether `x` is an array of NumPy; NotImplementedError for what is no matrix at all."""
+    return not _is_sparse(x)
+
+
+def _is_dense_variable(x):
+    """Whether a variable is a tensor; NotImplementedError for what is no matrix."""
+    if not isinstance(x, Variable):
+        raise NotSupported("a variable is needed", x)
+    return not is_sparse_variable(x)
 
 
 _is_sparse_variable = is_sparse_variable  # Theano's name
@@ -428,12 +494,13 @@ def _kind(name, function, *takes):
 
     def init(self, *parameters, **options):
         given = {**dict(zip(takes, parameters)), **options}
-        self.name, self.given = name, {k: v for k, v in given.items() if k in takes}
+        self.name, self.given = name, {k: given.get(k) for k in takes}
 
     def call(self, *inputs, **kwargs):
         if hasattr(self, "build"):
             return SparseOp.__call__(self, *inputs, **kwargs)
-        return globals()[function](*inputs, **self.given)
+        inputs = [inputs] if function in ("hstack", "vstack") else inputs
+        return globals()[function](*inputs, *self.given.values(), **kwargs)
 
     def key(self):
         return SparseOp._key(self) if hasattr(self, "build") else (name, repr(self.given))
@@ -528,18 +595,19 @@ def _function(name, build=None):
     return function
 
 
-def _comparison(name):
+def _compared(compare, x, y):
     """Theano's: uint8, in the format of the first where both sides are sparse, else dense."""
+    found = compare(x, y)
+    if isinstance(found, SparseTensor):
+        return as_format(found, x.format)
+    return found.astype("uint8")
+
+
+def _comparison(name):
     compare = getattr(own, name)
-
-    def build(x, y):
-        found = compare(x, y)
-        if isinstance(found, SparseTensor):
-            return as_format(found, x.format)
-        return found.astype("uint8")
-
-    build.__doc__ = compare.__doc__
-    return _function(name, build)
+    function = _function(name, functools.partial(_compared, compare))
+    function.__doc__ = compare.__doc__
+    return function
 
 
 eq, neq, lt, le, gt, ge = map(_comparison, ("eq", "neq", "lt", "le", "gt", "ge"))
@@ -550,12 +618,11 @@ arcsin arcsinh arctan arctanh ceil deg2rad expm1 floor log1p rad2deg rint sgn si
 tanh trunc csm_data csm_indices csm_indptr csm_shape csm_properties csr_from_dense csc_from_dense
 transpose cast bcast wcast icast lcast fcast dcast ccast zcast true_dot sampling_dot
 usmm sp_sum diag square_diagonal ensure_sorted_indices remove0 clean construct_sparse_from_list
-getitem
 """.split()
 for _name in FUNCTIONS:
     globals()[_name] = _function(_name)
-neg, sp_sum, transpose, cast, getitem, sp_zeros_like = map(
-    globals().__getitem__, ("neg", "sp_sum", "transpose", "cast", "getitem", "sp_zeros_like")
+neg, sp_sum, transpose, cast, sp_zeros_like = map(
+    globals().__getitem__, ("neg", "sp_sum", "transpose", "cast", "sp_zeros_like")
 )
 
 
@@ -571,12 +638,45 @@ def dense_from_sparse(x):
     return applied("dense_from_sparse", own.dense_from_sparse, as_sparse_variable(x))
 
 
-def CSM(format):  # noqa: N802 (Theano's name)
-    """The function of (data, indices, indptr, shape) that makes a sparse matrix."""
-    return _function(f"CSM{{{format}}}", own.CSM(format))
+class CSM(SparseOp):
+    """The op of (data, indices, indptr, shape) that makes a sparse matrix of `format`."""
+
+    def __init__(self, format, kmap=None):
+        if kmap is not None:
+            raise NotSupported("CSM has no kmap in Theano 1.0 either: index the data beforehand")
+        super().__init__(f"CSM{{{format}}}", own.CSM(format), (None,) * 4, ())
+        self.format = format
+
+    def make_node(self, data, indices, indptr, shape):
+        return super().make_node(*map(as_tensor_variable, (data, indices, indptr, shape)))
+
+    def __reduce__(self):
+        return CSM, (self.format,)
 
 
 CSR, CSC = CSM("csr"), CSM("csc")
+
+
+class CSMGrad(SparseOp):
+    """The op of (data, indices, indptr, shape) of a matrix and of its gradient: what the gradient
+    has at the places of the matrix, in the order of its data."""
+
+    def __init__(self, kmap=None):
+        if kmap is not None:
+            raise NotSupported("CSMGrad has no kmap in Theano 1.0 either")
+        super().__init__("CSMGrad", _at_places_of, (None,) * 8, ())
+
+
+csm_grad = CSMGrad
+
+
+def _at_places_of(data, indices, indptr, shape, g_data, g_indices, g_indptr, g_shape):
+    # Compressed along columns, a matrix is taken for its transpose, and so is its gradient.
+    rows, other = indptr.shape[0] - 1, shape[0] + shape[1] - (indptr.shape[0] - 1)
+    extent = _own_stack([rows, other])
+    places = own.CSR(_own_ones_like(data), indices, indptr, extent)
+    given = own.CSR(g_data, g_indices, g_indptr, extent)
+    return own.csm_data(own.mul(places, own.dense_from_sparse(given)))
 
 
 class SparseFromDense:
@@ -589,10 +689,14 @@ class SparseFromDense:
         return globals()[f"{self.format}_from_dense"](x)
 
 
+def _joined(name, format, dtype, *blocks):
+    return getattr(own, name)(list(blocks), format, dtype)
+
+
 def _stacked(name):
     def function(blocks, format=None, dtype=None):
-        build = getattr(own, name)
-        return applied(name, lambda *b: build(list(b), format, dtype), *map(as_sparse, blocks))
+        build = functools.partial(_joined, name, format, dtype)
+        return applied(name, build, *map(as_sparse, blocks))
 
     function.__name__, function.__doc__ = name, getattr(own, name).__doc__
     return function
@@ -617,9 +721,43 @@ def rows_of(x, index):
     return applied("as_format", as_format, true_dot(one_hot, x), x.format)  # noqa: F821
 
 
-def numbers_at(x, rows, columns):
-    """The vector of x[rows[k], columns[k]]."""
-    return dense_from_sparse(x)[as_tensor_variable(rows), as_tensor_variable(columns)]
+def numbers_at(x, ind1, ind2):
+    """The vector of x[ind1[k], ind2[k]]."""
+    return dense_from_sparse(x)[as_tensor_variable(ind1), as_tensor_variable(ind2)]
+
+
+def getitem(x, index):
+    """x[i, j], a number; x[a:b:s, c:d:t], a sparse matrix; x[rows], with a list, a sparse matrix;
+    x[rows, columns], with two lists, the vector of these numbers."""
+    x = as_sparse_variable(x)
+    if not isinstance(index, tuple):
+        index = (index, slice(None)) if isinstance(index, slice) else (index,)
+    if all(np.ndim(k) == 1 if isinstance(k, list) else getattr(k, "ndim", 0) == 1 for k in index):
+        return rows_of(x, *index) if len(index) == 1 else numbers_at(x, *index)
+    steps = [k for k in index if isinstance(k, slice) and k.step not in (None, 1)]
+    if steps and len(index) == 2 and isinstance(index[0], slice) and isinstance(index[1], slice):
+        for axis, key in enumerate(index):
+            x = x if key == slice(None) else _strided(x, axis, key)
+        return x
+    slices = [isinstance(k, slice) for k in index]
+    if len(index) == 2 and slices[0] != slices[1]:
+        raise NotSupported(
+            "x[i, a:b] would be a sparse vector, which there is not: x[i:i + 1, a:b] is a matrix"
+        )
+    parts = [v for k in index for v in ((k.start, k.stop) if isinstance(k, slice) else (k,))]
+    return applied("getitem", _own_getitem, x, tuple(slices), *parts)
+
+
+def _own_getitem(x, slices, *parts):
+    parts = iter(parts)
+    key = tuple(slice(next(parts), next(parts)) if s else next(parts) for s in slices)
+    return own.getitem(x, key if len(key) != 1 else key[0])
+
+
+def _strided(x, axis, key):
+    if axis:
+        return transpose(_strided(transpose(x), 0, key))
+    return rows_of(x, arange(x.shape[0])[key])
 
 
 def _structured_dot(x, y):
@@ -669,6 +807,10 @@ def conj(x):
     return structured_monoid(of_tensor)(conj)(x)
 
 
+def _at_places(g, x):
+    return x.with_data(g)
+
+
 def by_data(targets, differentiate):
     """Gradients by sparse variables: those by their numbers, at their places.
 
@@ -676,7 +818,7 @@ def by_data(targets, differentiate):
     """
     found = differentiate([t.data if isinstance(t, SparseVariable) else t for t in targets])
     return [
-        applied("AtPlaces", lambda g, x: x.with_data(g), g, t)
+        applied("AtPlaces", _at_places, g, t)
         if isinstance(t, SparseVariable) and isinstance(g, Tensor)
         else g
         for t, g in zip(targets, found)

@@ -255,6 +255,11 @@ def tools_of_tests():
         named,
     )
     tools.assert_raises, tensor._allclose = sys.modules["nose.tools"].assert_raises, close
+    import scipy.sparse
+
+    import ckernels.compat.theano.sparse as sparse
+
+    sparse._mtypes = [scipy.sparse.csc_matrix, scipy.sparse.csr_matrix]
     for kind in ("", "0", "1", "N", "Class", "Class1", "ClassN"):
         setattr(
             tools.TestOptimizationMixin,

@@ -55,6 +55,26 @@ def test_sections_and_tables(function):
     assert "remaining 1 Ops" in short and "remaining 1 Apply instances" in short
 
 
+def test_memory(function):
+    function(np.ones((30, 4)))
+    product = T.dot(T.exp(T.dot(X, X.T)).sum(0), X)
+    f = theano.function([X], [product, X[X > 0].sum()], profile=True)
+    f(np.ones((30, 4)))
+    assert "Memory" not in text_of(f.profile)
+    with theano.change_flags(profile_memory=True):
+        text = text_of(f.profile)
+    rows, peak = f.profile.memory()
+    assert 30 * 30 * 8 in [size for _, size, _, _ in rows]  # X X'
+    assert 7200 <= peak <= sum(size + 63 for _, size, _, _ in rows)  # each begins a line of cache
+    place = text.index("\nMemory\n---")
+    assert place > text.index("\nApply\n---") and f"Max peak memory: {peak} bytes" in text
+    assert "7200" in text[place:] and "test_profiles.py:" in text[place:]
+    with theano.change_flags(profile_memory=True, **{"profiling.min_memory_size": 10**6}):
+        assert "7200 " not in text_of(f.profile)[place:]
+    both, at_once = function.profile.memory()
+    assert not both and at_once == 0  # what is returned lies elsewhere
+
+
 def test_without_calls_and_without_profile(function):
     fresh = function.copy(name="fresh")
     assert fresh.profile is not function.profile
