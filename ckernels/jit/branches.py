@@ -352,12 +352,15 @@ def run_over(tree, trace, leaves):
     build = TracedNames(trace, program)
     args, kwargs, free = put_together(tree.described, iter(values), build)
     build.name(free)
+    given = args, kwargs
     if jitted.static:
         bound = inspect.BoundArguments(jitted.signature, {
             **args, **{k: v.value for k, v in kwargs.items()}})  # fmt: skip
-        found = jitted.body(build)(*bound.args, **bound.kwargs)
-    else:
-        found = jitted.body(build)(*args, **kwargs)
+        given = bound.args, bound.kwargs
+    try:
+        found = jitted.body(build)(*given[0], **given[1])
+    finally:
+        build.unchanged()
     unchanged((args, kwargs, free), tree.described, values)
     return values, settled(found)
 

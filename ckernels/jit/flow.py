@@ -23,6 +23,7 @@ from .turns import (
     UNSET,
     Before,
     InNumPy,
+    Objects,
     TooFewTurns,
     Turns,
     cells_of,
@@ -31,6 +32,8 @@ from .turns import (
     joint_kind,
     kind_of,
     nodes_of,
+    parts_alike,
+    put_into,
     roots_of,
     set_contents,
     shared,
@@ -46,6 +49,7 @@ class NotOne(Exception):
         self.first = first
 
 
+CHANGED = "a list or an object that changes on a side of an if"
 FEW = 1  # turns that are taken one by one, whatever they do
 UNROLLED = 400  # arrays that a loop may make in all its turns to be taken turn by turn
 
@@ -296,13 +300,15 @@ class Flow:
             if isinstance(level, TurnLeaves):
                 level.chosen += 1
         old, born = {n: contents(c) for n, c in cells.items()}, trace.births
-        results, left = [], []
+        results, left, changes = [], [], []
         for predicate, side in ((truth, then), (ops.logical_not(truth), otherwise)):
             trace.predicates.append(predicate)
+            objects = Objects([] if side is None else [side])
             try:
                 results.append(None if side is None else side())
             finally:
                 trace.predicates.pop()
+                changes.append({id(x): (x, was, now) for x, was, now in objects.release()})
             left.append({n: contents(c) for n, c in cells.items()})
             for n, c in cells.items():
                 set_contents(c, old[n])
@@ -316,6 +322,17 @@ class Flow:
                 set_contents(c, a)
             else:
                 c.cell_contents = self.merged(truth, a, b, f"the name {n}", born)
+        held = []
+        for x, was, _ in {**changes[0], **changes[1]}.values():
+            a, b = (side[id(x)][2] if id(x) in side else was for side in changes)
+            keys = parts_alike(a, b) if isinstance(x, (list, dict)) else None
+            if keys is None:
+                raise Untraceable(CHANGED)
+            for k in keys:
+                a[k] = self.merged(truth, a[k], b[k], "what an object holds", born)
+            held.append((x, a))
+        for x, a in held:
+            put_into(x, a)
         return results
 
     def merged(self, truth, a, b, what, born):
@@ -375,10 +392,14 @@ class Flow:
 
     def joined(self, function, truth, predicate, second):
         self.trace.predicates.append(predicate)
+        objects = Objects([second])
         try:
             other = self.trace.truth(second())
         finally:
             self.trace.predicates.pop()
+            changes = objects.release()
+        if changes:
+            raise Untraceable(CHANGED)
         other = constant(other, "bool") if isinstance(other, bool) else other
         return known(self.trace, function(truth, other), bool)
 

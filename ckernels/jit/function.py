@@ -217,7 +217,10 @@ class Jitted(Dispatch):
         program = self.looked()
         build = TracedNames(trace, program)
         build.name(program.current())
-        return self.body(build)(*args, **kwargs)
+        try:
+            return self.body(build)(*args, **kwargs)
+        finally:
+            build.unchanged()
 
     def may_leave(self):
         """Whether NumPy may run the function as well: where steps of a loop would run in NumPy one

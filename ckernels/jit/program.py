@@ -22,7 +22,7 @@ from ..base.errors import NotSupported
 from . import namespace
 from .flow import Flow
 from .syntax import transformed
-from .trees import is_plain
+from .trees import STATIC, is_plain
 
 ASSIGNS = ("STORE_GLOBAL", "DELETE_GLOBAL")
 
@@ -83,6 +83,42 @@ def methods_of(kind):
                 yield value
 
 
+MUTABLE = (np.ndarray, list, dict, set)
+
+
+def data_of(kind):
+    """(name, value) of what a class of the user's has that is no method and cannot change in
+    itself: numbers, strings, classes."""
+    for each in kind.__mro__[:-1]:
+        if namespace.library(each.__module__):
+            continue
+        for name, value in vars(each).items():
+            if name[:2] != "__" and isinstance(value, (*STATIC, np.generic, tuple)) and not (
+                isinstance(value, types.FunctionType)
+            ):  # fmt: skip
+                yield name, getattr(kind, name)
+
+
+def is_copied(kind):
+    """Whether a trace has a class of its own in the place of this one."""
+    if is_written(kind):
+        return True
+    ours = type(kind) is type and not namespace.library(kind.__module__)
+    return ours and is_plain(kind) and not dataclasses.is_dataclass(kind) and any(
+        isinstance(v, MUTABLE) and n[:2] != "__" for c in kind.__mro__ for n, v in vars(c).items()
+    )  # fmt: skip
+
+
+class Refusal:
+    """What stands for data of a class that may change in itself."""
+
+    def __init__(self, refuse):
+        self.refuse = refuse
+
+    def __get__(self, instance, owner):
+        return self.refuse()
+
+
 class Reads:
     """The names that a function reads. fixed: (dict or cell, name, object); free: (dict or cell,
     name) whose values are inputs."""
@@ -90,7 +126,8 @@ class Reads:
     def __init__(self, function):
         self.function, self.fixed, self.free = function, [], []
         self.known = {}  # {id of a function: the function}
-        self.given = []  # functions among the arguments
+        self.given = []  # functions among the arguments, and classes of objects among them
+        self.kinds = {}  # classes of the user's, as keys
         self.refused = {}  # {id of one of them: why it cannot be traced}
         self.look(function)
 
@@ -136,25 +173,42 @@ class Reads:
             self.fixed.append((holder, name, value))
             if not namespace.library(value.__module__):
                 self.look(value)
-        elif isinstance(value, type) and is_written(value):
+        elif isinstance(value, type):
             self.fixed.append((holder, name, value))
-            for method in methods_of(value):
-                self.meet(method)
-        elif isinstance(value, (types.ModuleType, type, types.BuiltinFunctionType, np.ufunc)) or (
+            self.look_at(value)
+        elif isinstance(value, (types.ModuleType, types.BuiltinFunctionType, np.ufunc)) or (
             type(value) is type(np.sum)
         ):
             self.fixed.append((holder, name, value))
         else:
             self.free.append((holder, name))
 
+    def look_at(self, kind):
+        """Look at a class: what it has itself is to be what it was, for it is part of a trace."""
+        if kind in self.kinds or namespace.library(kind.__module__):
+            return
+        self.kinds[kind] = None
+        for name, value in data_of(kind):
+            self.add(kind, name, value) if isinstance(value, type) else (
+                self.fixed.append((kind, name, value)))  # fmt: skip
+        if is_written(kind):
+            for method in methods_of(kind):
+                self.meet(method)
+
     def met(self, function):
-        """Whether names of a function among the arguments are known, or need not be."""
+        """Whether names of a function among the arguments are known, or need not be; or what a
+        class has."""
+        if isinstance(function, type):
+            return function in self.kinds or namespace.library(function.__module__)
         own = getattr(function, "traced_function", lambda: [function])()
         known = all(id(f) in self.known or namespace.library(f.__module__) for f in own)
         return known or id(function) in self.refused
 
     def meet(self, function):
-        """Look at a function that may never be called: an argument, a method."""
+        """Look at a function that may never be called: an argument, a method; or at a class."""
+        if isinstance(function, type):
+            self.look_at(function)
+            return
         before = dict(self.known), list(self.fixed), list(self.free)
         try:
             for each in getattr(function, "traced_function", lambda: [function])():
@@ -247,6 +301,7 @@ class TracedNames:
         self.trace, self.program, self.made, self.values = trace, program, {}, None
         self.nameless = []  # functions that wait for these values
         self.classes = {}
+        self.classes_were = {kind: dict(vars(kind)) for kind in program.kinds}
         self.builtins, self.flow = namespace.builtin_names(), Flow(trace)
         self.numpy = namespace.Namespace(trace)
         self.math = namespace.MathModule()
@@ -278,12 +333,26 @@ class TracedNames:
                     own[name] = self.method(value)
                 elif isinstance(value, property) and value.fget is not None:
                     own[name] = property(self.method(value.fget))
-                elif isinstance(value, (np.ndarray, list, dict, set)) and name[:2] != "__":
-                    own[name] = property(self.shared(kind, name))
+                elif isinstance(value, MUTABLE) and name[:2] != "__":
+                    own[name] = Refusal(self.shared(kind, name))
         own["traced_from"] = kind
         bases = [self.of_class(base) for base in kind.__bases__ if is_written(base)]
         found = self.classes[kind] = type(kind)(kind.__name__, (kind, *bases), own)
+        self.classes_were[found] = dict(vars(found))
         return found
+
+    def unchanged(self):
+        """Put back what a trace left in classes; NotSupported if there is such, or in functions."""
+        changed = False
+        for kind, was in self.classes_were.items():
+            for name in {n for n in (*was, *vars(kind)) if n[:2] != "__"}:
+                if vars(kind).get(name, _missing) is not was.get(name, _missing):
+                    changed = True
+                    setattr(kind, name, was[name]) if name in was else delattr(kind, name)
+        if changed:
+            raise NotSupported("it changes a class")
+        if any(set(vars(made)) - {"given_as"} for made in self.made.values()):
+            raise NotSupported("it gives a function an attribute")
 
     def shared(self, kind, name):
         return self.refusing(f"{kind.__name__}.{name} is data of a class, which a trace would not "
@@ -321,8 +390,8 @@ class TracedNames:
             return value.traced(self)
         if isinstance(value, types.FunctionType) and not namespace.library(value.__module__):
             return self.function(value)
-        if isinstance(value, type) and is_written(value):
-            return self.of_class(value)
+        if isinstance(value, type):
+            return self.of_class(value) if is_copied(value) else value
         if isinstance(value, types.ModuleType):
             if value.__name__.partition(".")[0] in namespace.REFUSED:
                 return namespace.Forbidden(value.__name__)
@@ -330,7 +399,10 @@ class TracedNames:
         return value
 
     def given(self, function):
-        """What stands for a function among the arguments; it is told from others by `given_as`."""
+        """What stands for a function among the arguments; it is told from others by `given_as`. Or
+        for a class."""
+        if isinstance(function, type):
+            return self.of_class(function) if is_copied(function) else function
         if id(function) in self.program.refused:
             made = self.refusing(self.program.refused[id(function)])
         elif hasattr(function, "traced_function"):

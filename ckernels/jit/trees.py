@@ -60,6 +60,8 @@ def flatten(tree, is_leaf, leaves, depth=0):
     if isinstance(tree, STATIC) or hasattr(kind, "traced_function"):
         if kind is types.FunctionType:
             tree = getattr(tree, "given_as", tree)
+        elif isinstance(tree, type):
+            tree = vars(tree).get("traced_from", tree)
         return ("static", type(tree), _hashable(tree))
     if kind in (tuple, list) or (isinstance(tree, tuple) and hasattr(kind, "_fields")):
         return (kind, tuple([flatten(t, is_leaf, leaves, depth + 1) for t in tree]))
@@ -95,10 +97,13 @@ def is_plain(kind):
 
 
 def functions_of(description):
-    """The functions of Python's that a tree has, those under jit among them."""
+    """The functions of Python's that a tree has, those under jit among them, and the classes of
+    what it has."""
     if description == LEAF:
         return
     if description[0] != "static":
+        if description[0] is object:
+            yield description[1]
         for part in description[-1]:
             yield from functions_of(part)
     elif is_function(description):
@@ -106,7 +111,9 @@ def functions_of(description):
 
 
 def is_function(description):
-    return description[1] is types.FunctionType or hasattr(description[1], "traced_function")
+    """Whether what is static is a function or a class."""
+    kind = description[1]
+    return kind is types.FunctionType or issubclass(kind, type) or hasattr(kind, "traced_function")
 
 
 def put_together(description, leaves, build=None):

@@ -30,7 +30,7 @@ from .jumps import RESULT
 from .maybe import MaybeNumber, flag_of
 from .number import PythonNumber, known
 from .trace import Asked, InNumPy, TurnLeaves, Untraceable, placeholder
-from .trees import flatten, put_together
+from .trees import LEAF, flatten, put_together
 
 MOST_OBJECTS = 10_000  # that are looked through for changes
 ATTEMPTS = 6
@@ -74,13 +74,13 @@ def cells_of(*functions):
 
 
 class Objects:
-    """Lists, dicts and objects that a body can reach: a change of one is no turn of a scan."""
+    """Lists, dicts and objects that functions can reach, and what they hold."""
 
     def __init__(self, roots):
         self.held, self.arrays, seen, todo = [], [], set(), list(roots)
         while todo:
             x = todo.pop()
-            if id(x) in seen or isinstance(x, (ArrayValue, PythonNumber, type, types.ModuleType)):
+            if id(x) in seen or isinstance(x, (ArrayValue, PythonNumber, types.ModuleType)):
                 continue
             seen.add(id(x))
             if len(seen) > MOST_OBJECTS:
@@ -98,8 +98,16 @@ class Objects:
             if namespace.library(x.__module__):
                 return ()
             inner = [contents(c) for c in x.__closure__ or ()]
-            names = x.__globals__.items()
-            return inner + [v for n, v in names if n != "__builtins__" and n[:4] != "_ck_"]
+            return inner + [x.__globals__[n] for n in names_in(x.__code__) if n in x.__globals__]
+        if isinstance(x, type):
+            if namespace.library(x.__module__):
+                return ()
+            self.held.append((x, dict(vars(x))))
+            return [*vars(x).values(), *x.__bases__]
+        if isinstance(x, (staticmethod, classmethod)):
+            return (x.__func__,)
+        if isinstance(x, property):
+            return x.fget, x.fset
         if isinstance(x, tuple):
             return x
         if isinstance(x, functools.partial):
@@ -114,28 +122,82 @@ class Objects:
             return list(x.values())
         if hasattr(x, "__next__"):
             raise Untraceable("a loop that can reach an iterator")
+        if any(vars(c).get("__slots__") and not namespace.library(c.__module__)
+               for c in type(x).__mro__[:-1]):  # fmt: skip
+            raise Untraceable("a loop that can reach an object with slots")
         state = getattr(x, "__dict__", None)
         if isinstance(state, dict) and not isinstance(x, namespace.REACHABLE):
             self.held.append((state, dict(state)))
-            return list(state.values())
+            return [type(x), *state.values()]
         return ()
 
     def release(self):
-        """Arrays may be written again; whether all objects are as they were, which they are now."""
+        """Arrays may be written again, and all objects are as they were: [(object, what it held, a
+        copy of what it held until now)] of those that were not."""
         for x in self.arrays:
             x.flags.writeable = True
-        same = True
+        found = []
         for x, old in self.held:
-            now = x if isinstance(x, dict) else list(x)
-            if len(now) == len(old) and (
+            now = dict(vars(x) if isinstance(x, type) else x) if isinstance(old, dict) else list(x)
+            if len(now) != len(old) or not (
                 all(a is b for a, b in zip(now, old)) if isinstance(old, list)
                 else all(k in now and now[k] is v for k, v in old.items())
             ):  # fmt: skip
-                continue
-            same = False
-            x.clear()
-            x.update(old) if isinstance(x, (dict, set)) else x.extend(old)
-        return same
+                found.append((x, old, now))
+                put_into(x, old)
+        return found
+
+
+def put_into(x, items):
+    """Let a list, a set, a dict or a class hold this."""
+    if isinstance(x, type):
+        for name in {*vars(x), *items}:
+            if name not in items:
+                delattr(x, name)
+            elif vars(x).get(name, UNSET) is not items[name]:
+                setattr(x, name, items[name])
+        return
+    x.clear()
+    x.update(items) if isinstance(x, (dict, set)) else x.extend(items)
+
+
+def names_in(code):
+    """The names that code and the functions in it use, attributes among them, but those that
+    syntax.py puts in."""
+    found, todo = set(), [code]
+    while todo:
+        each = todo.pop()
+        found.update(each.co_names)
+        todo += [c for c in each.co_consts if isinstance(c, types.CodeType)]
+    return [n for n in found if n[:4] != "_ck_"]
+
+
+def parts_alike(*several):
+    """The keys under which lists or dicts hold different things; None where they are not of the
+    same keys, or sets."""
+    first = several[0]
+    if type(first) is list:
+        keys = range(len(first)) if len({len(x) for x in several}) == 1 else None
+    else:
+        keys = list(first) if all(list(x) == list(first) for x in several) else None
+    if keys is None:
+        return None
+    return [k for k in keys if any(x[k] is not first[k] for x in several[1:])]
+
+
+class Kept:
+    """What a list, a dict or an object has at a key, as a cell."""
+
+    def __init__(self, held, key):
+        self.held, self.key = held, key
+
+    @property
+    def cell_contents(self):
+        return self.held[self.key]
+
+    @cell_contents.setter
+    def cell_contents(self, value):
+        self.held[self.key] = value
 
 
 class Before:
@@ -321,6 +383,15 @@ def roots_of(x):
     return root.arrays if isinstance(root, OneOf) else (root,)
 
 
+def is_frozen(described):
+    """Whether a described value has no list, dict or object in it: what can change in itself."""
+    if described == LEAF or described[0] == "static":
+        return True
+    return isinstance(described[0], type) and issubclass(described[0], tuple) and all(
+        map(is_frozen, described[1])
+    )  # fmt: skip
+
+
 def same_kinds(some, others):
     """Whether pairs of a kind and a root are equal."""
     return len(some) == len(others) and all(
@@ -353,6 +424,7 @@ class Turns:
         self.count, self.cells = count, cells_of(body, test)
         self.names, self.arrays = {}, {}
         self.differs = False  # whether a name is of another kind before the first turn
+        self.changing = {}  # {name in cells: Kept} of what turns change in lists and objects
         for array in trace.carried_before.get(body.__code__, ()):
             if array.born <= trace.births and array.base is None:
                 self.arrays[id(array)] = array
@@ -397,15 +469,34 @@ class Turns:
                 self.end(before, after, condition, turn)
         finally:
             trace.inside.pop()
-            same = objects.release()
+            changes = objects.release()
             guards = trace.guards[before.lists[0] :]
             before.undo()
-        if not same:
-            raise Untraceable("a list or an object that changes")
+        if self.changes_more(changes):
+            return False
         if complete:
             trace.guards += guards  # what no turn decides
             self.leave()
         return complete
+
+    def changes_more(self, changes):
+        """Whether a turn changes what lists, dicts and objects hold at keys that are no names of
+        the loop yet; they are from now on."""
+        known = {(id(p.held), p.key) for p in self.changing.values()}
+        more = []
+        for x, old, now in changes:
+            keys = parts_alike(old, now) if isinstance(x, (list, dict)) else None
+            if keys is None:
+                raise Untraceable("a list or an object that changes")
+            more += [Kept(x, k) for k in keys if (id(x), k) not in known]
+        if (more or known) and any(
+            not is_frozen(n.described) for n in self.names.values()
+        ):  # its lists and objects are others in each turn
+            raise Untraceable("a list or an object that changes, beside one that is a name")
+        for part in more:
+            name = f"what a list or an object has at {part.key!r}, number {len(self.changing)}"
+            self.cells[name] = self.changing[name] = part
+        return bool(more)
 
     def most_turns(self):
         """How many turns there are where there is one, a node; None for a `while`."""
@@ -487,6 +578,8 @@ class Turns:
                 first = old
             else:
                 self.differs = True
+        if name in self.changing and (first is None or not is_frozen(described)):
+            raise Untraceable("a list or an object that changes, and what it holds too")
         inputs = [[placeholder(d, k.shape) for d in (k.dtype, "bool")[: k.width()]]
                   for k, _ in kinds]  # fmt: skip
         return Name(cell, described, kinds, first, inputs)

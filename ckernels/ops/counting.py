@@ -32,7 +32,8 @@ from .shape import shape_vector, size_of, sized
 from .sort import argsort, sort
 
 __all__ = ["diff", "bincount", "searchsorted", "equal_bins", "unique", "ravel_multi_index",
-           "unravel_index", "choose_from", "compress", "cov", "bartlett"]  # fmt: skip
+           "unravel_index", "choose_from", "compress", "cov", "covariances",
+           "bartlett"]  # fmt: skip
 
 
 def diff(x, n=1, axis=-1):
@@ -361,8 +362,14 @@ def cov(x, y=None, rowvar=True, bias=False, ddof=None):
     m = sub(m, mean(m, 1, keepdims=True))
     ddof = (0 if bias else 1) if ddof is None else ddof
     count = cast(to_node(size_of(m, 1)), m.dtype)
-    found = true_div(matmul(m, transpose(m)), sub(count, ddof))
+    found = covariances(m, m, sub(count, ddof))
     return squeeze(found, (0, 1)) if single else found
+
+
+def covariances(m, weighted, freedom):
+    """Products of the rows of `m`, whose means are 0, with the `weighted` ones, over the degrees of
+    freedom: NaN or infinite where none are left."""
+    return true_div(matmul(m, transpose(weighted)), maximum(freedom, 0))
 
 
 def bartlett(n, dtype=None):

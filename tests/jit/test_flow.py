@@ -855,3 +855,130 @@ def test_a_loop_of_more_turns_than_an_int32_counts():
         return n
 
     assert ck.jit(turns)(np.array([2**31 + 5])) == 2**31 + 5
+
+
+class Counter:
+    def __init__(self, n):
+        self.n, self.log, self.parts = n, [0.0, 0.0], {"a": 0.0, "b": np.zeros(3)}
+
+    def add(self, v):
+        self.n = self.n + 1
+        self.log[0] += v
+        if v > 0:
+            self.log[1] = v
+            self.parts["a"] = self.parts["a"] + 2.0
+        else:
+            self.parts["b"] = self.parts["b"] + v
+
+
+class Holder:
+    def __init__(self, x):
+        self.x = x
+
+
+def counted_turns(x):
+    c, d = Counter(0), Counter(1)
+    for v in x:
+        for k in range(3):
+            c.add(v * k)
+        d.add(-v)
+        if c.n > 50:
+            break
+    return c.n, c.log, c.parts, d.n, d.log, d.parts
+
+
+def in_turn(x):
+    a, st = [0.0, 1.0, 2.0], {"x": np.zeros(4), "k": 0}
+    for i in range(len(x)):
+        a[0], a[1], a[2] = a[1], a[2], a[0] + x[i]
+        st["x"] = st["x"] * 0.5 + x[i]
+        st["x"][0] += 1
+        st["k"] += 1
+    return a, st
+
+
+def made_in_turns(x):
+    """What a turn makes and one side of a test changes."""
+    s = 0.0
+    for i in range(len(x)):
+        p, r, d = Holder(x[i]), [x[i], 1.0], {"a": x[i]}
+        if x[i] > 0:
+            p.x, r[0] = 0.5, 0.25
+            d["a"] = 0.125 if x[i] > 1 else d["a"] * 2
+        s += p.x + 10 * r[0] + 100 * d["a"]
+    return s
+
+
+def put_back(x, p):
+    """What a side changes and the turn changes back."""
+    s = 0.0
+    for i in range(len(x)):
+        old = p.x
+        if x[i] > 0:
+            p.x = 2.0
+        s += p.x
+        p.x = old
+    return s
+
+
+def nested_sides(x):
+    p = Holder(1.0)
+    q = p
+    for v in x:
+        if v > 0:
+            if v > 1:
+                p.x = p.x * 2
+            else:
+                q.x = q.x + v
+        elif v < -1:
+            p.x = p.x - 1
+    return q.x
+
+
+@pytest.mark.parametrize("function", [counted_turns, in_turn, made_in_turns, nested_sides])
+def test_objects_that_turns_and_sides_change(function):
+    for n in (50, 7, 2, 300):
+        check(function, np.random.default_rng(n).normal(size=n).round(2))
+
+
+def test_objects_that_a_side_changes_for_a_while():
+    for n in (50, 3):
+        check(put_back, np.random.default_rng(n).normal(size=n), Holder(1.0))
+
+
+def changed_by_and(x):
+    def change(p):
+        p.x = 5.0
+        return True
+
+    s = 0.0
+    for i in range(len(x)):
+        p = Holder(x[i])
+        s += (1.0 if x[i] > 0 and change(p) else 2.0) + p.x
+    return s
+
+
+def another_object(x):
+    p = Holder(0.0)
+    q = p
+    for v in x:
+        q.x = q.x + v
+        if v > 1:
+            q = Holder(v)
+    return p.x, q.x
+
+
+def grown_on_a_side(x):
+    s = 0.0
+    for i in range(len(x)):
+        d = {"a": x[i]}
+        if x[i] > 0:
+            d["b"] = 0.5
+        s += len(d)
+    return s
+
+
+@pytest.mark.parametrize("function", [changed_by_and, another_object, grown_on_a_side])
+def test_objects_whose_changes_are_no_turn_of_a_scan(function):
+    for n in (50, 3):
+        check(function, np.random.default_rng(n).normal(size=n), traced=None)

@@ -317,3 +317,74 @@ def test_objects_may_hold_what_is_compiled():
     model.inner = ck.jit(lambda w: w * 3)
     same(f(model, V), V * 1.5)
     assert f.report()["traces"] == 2
+
+
+class Config:
+    rate, table, hits = 2.0, np.ones(12), 0
+
+    class Inner:
+        power = 2
+
+
+class Scaled(Config):
+    offset = 1.0
+
+    def __init__(self, x):
+        self.x = x
+
+    def value(self):
+        return self.x * self.rate + Scaled.offset
+
+    @classmethod
+    def of(cls, x):
+        return cls(x**cls.Inner.power)
+
+
+def reads_classes(x, given, held):
+    mine = Config
+    return (x * mine.rate, Scaled.of(x).value(), given.rate * x, held.value(),
+            x ** mine.Inner.power)  # fmt: skip
+
+
+def test_what_classes_have_is_read_at_each_call(monkeypatch):
+    f = ck.jit(reads_classes)
+    held = Scaled(V)
+    for rate, offset, power in ((2.0, 1.0, 2), (3.0, 1.0, 2), (3.0, 4, 3), (3.0, 4, 3)):
+        monkeypatch.setattr(Config, "rate", rate)
+        monkeypatch.setattr(Scaled, "offset", offset)
+        monkeypatch.setattr(Config.Inner, "power", power)
+        for got, want in zip(f(V, Config, held), reads_classes(V, Config, held)):
+            np.testing.assert_allclose(got, want, rtol=1e-12)
+    assert not f.report()["numpy"]
+
+
+def test_arrays_that_classes_have_are_seen_to_change(monkeypatch):
+    f = ck.jit(lambda x: x * Config.table)
+    with pytest.warns(CKernelsWarning, match="data of a class"):
+        for k in range(3):
+            Config.table[:] = k
+            np.testing.assert_array_equal(f(V), V * k)
+
+
+def counts_in_class(x):
+    Config.hits += 1
+    return x * Config.hits
+
+
+def counts_in_copy(x):
+    Scaled.hits += 1
+    return x * Scaled(1.0).hits
+
+
+def counts_in_itself(x):
+    counts_in_itself.calls = getattr(counts_in_itself, "calls", 0) + 1
+    return x * counts_in_itself.calls
+
+
+@pytest.mark.parametrize("function", [counts_in_class, counts_in_copy, counts_in_itself])
+def test_functions_that_change_classes_and_functions_are_numpys(function, monkeypatch):
+    monkeypatch.setattr(Config, "hits", 0)
+    f = ck.jit(function)
+    with pytest.warns(CKernelsWarning, match="it (changes a class|gives a function an attribute)"):
+        for k in range(1, 4):
+            np.testing.assert_array_equal(f(V), V * k)

@@ -414,6 +414,24 @@ def test_quantiles_of_every_dtype_by_every_form_are_numpys(name, dtype):
             check(lambda xs: [function(x, q, method=method) for x in xs], wide)  # noqa: B023
 
 
+HYNDMAN_FAN = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation", "hazen", "weibull",
+               "interpolated_inverted_cdf", "median_unbiased", "normal_unbiased")  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16"])
+def test_quantiles_by_the_methods_of_hyndman_and_fan_are_numpys(dtype):
+    """At quantiles that fall on elements as well, where a step is decided by one rounding."""
+    several = np.array([*np.arange(0, 1.01, 0.05), 1 / 3, 0.125])
+
+    def by(x, q):
+        return [(np.quantile(x, q, method=m), np.percentile(x, 30, axis=0, method=m),
+                 np.nanquantile(x, 0.9, method=m)) for m in HYNDMAN_FAN]  # fmt: skip
+
+    tables = [RNG.permutation(n).astype(dtype) for n in (1, 10, 11, 20, 50)]
+    for x in tables + ([WITH_GAPS[1].astype(dtype)] if dtype[0] == "f" else []):
+        check(by, x, several)
+
+
 def test_quantiles_out_of_range_are_numpys_errors():
     for function, q in ((np.quantile, 1.5), (np.percentile, [50.0, -1.0]), (np.quantile, np.nan)):
         jitted = ck.jit(lambda x, q: function(x, q))  # noqa: B023

@@ -82,7 +82,7 @@ def choose(rule, a, choices, out=None, mode="raise"):
     return ops.choose_from(node_of(a, rule), common_nodes(rule, list(choices)), mode)
 
 
-@row(np.select)
+@row(np.select, array=True)
 def select(rule, condlist, choicelist, default=0):
     if len(condlist) != len(choicelist) or not condlist:
         raise ValueError("list of cases must be same length as list of conditions")

@@ -185,10 +185,64 @@ def convolved(a, v, mode, turned=False):
 @row(np.cov, array=True)
 def cov(rule, m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *,
         dtype=None):  # fmt: skip
-    x = node_of(m, rule)
-    if y is not None or fweights is not None or aweights is not None or dtype is not None:
-        raise NotSupported("cov with weights, a dtype or two sets of samples")
-    if x.ndim != 2 or dtypes.is_complex(x.dtype) or (rowvar and x.shape[0] in (None, 1)):
-        raise NotSupported("cov of what is no matrix of several real variables")
-    return ops.cov(ops.cast(x, rule.common([np.dtype(x.dtype), np.dtype("float64")])), None,
-                   rowvar, bias, ddof)  # fmt: skip
+    found = [node_of(v, rule) for v in (m, y) if v is not None]
+    if dtype is not None or any(x.ndim > 2 for x in found):
+        raise NotSupported("cov with a dtype, or of samples in more than two dimensions")
+    common = rule.common([*(np.dtype(x.dtype) for x in found), np.dtype("float64")])
+    rows = []
+    for k, x in enumerate(found):
+        turned = not rowvar and x.ndim == 2 and (k == 0 or x.shape[0] != 1)
+        if turned and k and x.shape[0] is None:
+            raise NotSupported("samples in the columns of what may be one row")
+        x = ops.expand(ops.cast(x, common), tuple(range(2 - x.ndim)))
+        rows.append(ops.transpose(x) if turned else x)
+    if rows[0].shape[0] == 0:
+        raise NotSupported("cov of no variables")
+    x = rows[0]
+    if y is not None:
+        y = agreeing(rows[1], x, [(1, 1)], "two sets of samples of different sizes")
+        x = ops.concatenate([x, y], 0)
+    if x.shape[0] is None:
+        raise NotSupported("cov of an unknown number of variables")
+    ddof = ddof if ddof is not None else 0 if bias else 1
+    count = ops.cast(ops.getitem(ops.shape(x), 1), "float64")
+    weights = _cov_weights(x, fweights, aweights, rule)
+    if weights is None:
+        around, freedom = ops.mean(x, 1, keepdims=True), ops.sub(count, ddof)
+    else:
+        weights, by_importance = weights
+        whole = ops.sum(weights)
+        whole = ops.check(whole, ops.ne(whole, 0), message="weights of sum 0", error="value")
+        around = ops.true_div(ops.sum(ops.mul(x, weights), 1, True), whole)
+        share = whole if by_importance is None else ops.sum(ops.mul(weights, by_importance))
+        freedom = ops.sub(whole, ops.mul(ddof, ops.true_div(share, whole)))
+    x = ops.sub(x, around)
+    weighted = x if weights is None else ops.mul(x, weights)
+    if dtypes.is_complex(x.dtype):
+        weighted = ops.conj(weighted)
+    c = ops.covariances(x, weighted, freedom)
+    return ops.squeeze(c, (0, 1)) if x.shape[0] == 1 else c
+
+
+def _cov_weights(x, fweights, aweights, rule):
+    """(the weights of the samples, which NumPy refuses if negative or, of counts, broken; those by
+    importance or None), or None without any."""
+    found = []
+    for number, w in enumerate((fweights, aweights)):
+        if w is None:
+            found.append(None)
+            continue
+        w = ops.cast(node_of(w, rule), "float64")
+        if w.ndim != 1:
+            raise NotSupported("weights of cov that are no vector")
+        w = agreeing(w, x, [(0, 1)], "weights of cov of another size")
+        right = ops.all(ops.ge(w, 0))
+        if number == 0:
+            right = ops.logical_and(right, ops.all(ops.eq(w, ops.round(w))))
+        found.append(ops.check(w, right, message="such weights of cov", error="value"))
+    counts, importance = found
+    if counts is None and importance is None:
+        return None
+    if counts is None or importance is None:
+        return counts if importance is None else importance, importance
+    return ops.mul(counts, importance), importance

@@ -182,8 +182,8 @@ def meshgrid(rule, *xi, copy=True, sparse=False, indexing="xy"):
     wide = [ops.expand(x, tuple(a for a in range(count) if a != p))
             for x, p in zip(nodes, places)]  # fmt: skip
     if sparse:
-        return wide
+        return tuple(wide)
     whole = wide[0]
     for x in wide[1:]:
         whole = ops.add(ops.zeros_like(whole, "int64"), ops.zeros_like(x, "int64"))
-    return [ops.broadcast_like(x, whole) for x in wide]
+    return tuple([ops.broadcast_like(x, whole) for x in wide])

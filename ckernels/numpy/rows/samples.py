@@ -39,6 +39,13 @@ def gathered(x, axis):
     return ops.reshape(x, [*kept, times(*sized(x, range(len(rest), x.ndim)))]), axes
 
 
+def _expanded(found, axes):
+    """A result with its axes kept."""
+    if not axes and not found.ndim:
+        raise NotSupported("a statistic of no dimensions with keepdims, which is no scalar")
+    return ops.expand(found, axes)
+
+
 @row(np.median)
 def median(rule, a, axis=None, out=None, overwrite_input=False, keepdims=False):
     x = node_of(a, rule)
@@ -47,7 +54,7 @@ def median(rule, a, axis=None, out=None, overwrite_input=False, keepdims=False):
         raise NotSupported("the median of complex numbers, or of no elements")
     x, axes = gathered(x, axis)
     found = ops.median(x, -1)
-    return ops.expand(found, axes) if keepdims else found
+    return _expanded(found, axes) if keepdims else found
 
 
 def _vector(rule, numbers):
@@ -84,10 +91,44 @@ def _probabilities(rule, q, by):
     return ops.check(node, inside, message=message, error="value"), example
 
 
+# Hyndman and Fan's methods that NumPy names: by its two numbers a continuous one, else a step
+CONTINUOUS = {"interpolated_inverted_cdf": (0, 1), "hazen": (0.5, 0.5), "weibull": (0, 0),
+              "median_unbiased": (1 / 3.0, 1 / 3.0),
+              "normal_unbiased": (3 / 8.0, 3 / 8.0)}  # fmt: skip
+STEPS = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
+KNOWN = (*METHODS, *CONTINUOUS, *STEPS)
+
+
+def _hyndman_fan(q, last, method):
+    """`_places` by one of their methods. What the floor decides is rounded as in NumPy."""
+    count = ops.mul(ops.cast(ops.add(last, 1), q.dtype), q)
+    if method in CONTINUOUS:
+        alpha, beta = CONTINUOUS[method]
+        count = ops.add_rounded(count, ops.add_rounded(ops.mul(q, 1 - alpha - beta), alpha))
+    place = ops.add_rounded(count, -1)
+    if method == "closest_observation":
+        place = ops.sub(place, 0.5)
+    below = ops.floor(place)
+    weight = ops.sub(place, below)
+    low, high = (ops.clip(ops.cast(n, "int64"), 0, last) for n in (below, ops.add(below, 1)))
+    if method in CONTINUOUS:
+        return low, high, weight
+    here = ops.eq(weight, 0)
+    if method == "averaged_inverted_cdf":
+        return low, high, ops.where(here, typed(0.5, q.dtype), typed(1, q.dtype))
+    if method == "closest_observation":
+        here = ops.logical_and(here, ops.eq(ops.mod(below, 2), 1))
+    return ops.where(here, low, high), None, None
+
+
 def _places(q, last, method):
     """(places below and above the quantiles `q`, how far between them or None where each is one
     element) in `last` + 1 sorted elements; `last`: of the shape of `q`, or with axes before its."""
-    q = ops.cast(q, "float64") if method == "midpoint" and dtypes.is_discrete(q.dtype) else q
+    named = method in CONTINUOUS or method in STEPS
+    if dtypes.is_discrete(q.dtype) and (named or method == "midpoint"):
+        q = ops.cast(q, "float64")
+    if named:
+        return _hyndman_fan(q, last, method)
     place = ops.mul(ops.cast(last, q.dtype), q)
     if dtypes.is_discrete(place.dtype):
         return ops.cast(place, "int64"), None, None
@@ -145,10 +186,12 @@ def _quantile(function, by, without_nan=False):
     @row(function)
     def build(rule, a, q, axis=None, out=None, overwrite_input=False, method="linear",
               keepdims=NONE, *, weights=None, interpolation=None):  # fmt: skip
-        if weights is not None or interpolation is not None or method not in METHODS:
+        if weights is not None or interpolation is not None or method not in KNOWN:
             raise NotSupported(f"{function.__name__} with weights or the method {method!r}")
         wanted, example = _probabilities(rule, q, by)
         x, axes = _samples(rule, a, axis)
+        if without_nan and 0 in x.shape:
+            raise NotSupported("quantiles of an array without elements")
         dtype = function(np.ones(2, x.dtype), example, method=method).dtype.name  # NumPy knows it
         if x.dtype == "float16" and dtype != "float16":
             raise NotSupported(
@@ -169,7 +212,7 @@ def _quantile(function, by, without_nan=False):
         found = ops.moveaxis(found, -1, 0) if wanted.ndim else found
         if not _plain(keepdims, False):
             return found
-        return ops.expand(found, tuple(i + wanted.ndim for i in axes))
+        return _expanded(found, tuple(i + wanted.ndim for i in axes))
 
 
 _quantile(np.quantile, 1)
@@ -189,7 +232,7 @@ def nanmedian(rule, a, axis=None, out=None, overwrite_input=False, keepdims=NONE
     low, high = _each(x, half), _each(x, ops.sub(last, half))
     alone = ops.eq(half, ops.sub(last, half))
     found = ops.where(alone, low, ops.mul(ops.add(low, high), 0.5))
-    return ops.expand(found, axes) if _plain(keepdims, False) else found
+    return _expanded(found, axes) if _plain(keepdims, False) else found
 
 
 def _nan_spread(rule, a, axis, dtype, ddof, keepdims, where, about, correction):
