@@ -14,10 +14,10 @@ from .forms.bands import BandedChunks
 from .forms.bundles import Bundles
 from .forms.columns import ColumnChunks, Columns
 from .forms.contraction import Contraction
-from .forms.flat import Flat, Tile
+from .forms.flat import Flat, Moved, Tile
 from .forms.rows import Chunks, Rows
 from .forms.short import ShortRows
-from .passes import interleave
+from .passes import interleave, moves_rows
 from .print_c import APART, SCHEDULED, Printer
 from .tidy import tidy_body
 
@@ -63,6 +63,8 @@ def both(bands):
 
 def form_of(kernel):
     """The class that writes a kernel."""
+    if moves_rows(kernel):
+        return Moved
     short = kernel.form == "flat" and any(op.laid for op in kernel.operands)
     return ShortRows if short else FORMS[kernel.form]
 

@@ -422,16 +422,25 @@ class Lowering:
         of a chain of states, us: of 20 states 50 as rows, 25 as columns of these; of 128 520 as
         columns of the batch, 245 as columns of states (one core of Zen 4). Long rows are gathered
         as fast as columns end: of 500 and 31 columns 0.65 ns an element, 2.5 as columns.
+
+        Windows that overlap step by 1 along both axes, and columns of them need nothing added up
+        across a vector: a mean of 7 x 7 floats of an image takes 13 ns as rows, 1.8 as columns, an
+        element of a window of 24 0.40 and 0.05, of 1,000 0.14 and 0.04 (AVX2).
         """
         if self.group.partial or self.fetches():
             return None
         sizes, along = self.group.domain, outer[-1] if column else inner[-1]
-        if all(in_step(r, along) for r in self.refs):
-            return None
-        if not column and product(sizes[a] for a in inner) >= 2 * LANES:
-            return None
+        wide = [a for a in outer if all(in_step(r, a) for r in self.refs)]
+        read = [r.strides for r in self.refs if r.role == "in"]
+        windows = not column and any(
+            stride_class(s[along]) == 1 == stride_class(s[a]) for s in read for a in wide
+        )
+        if not windows:
+            if all(in_step(r, along) for r in self.refs):
+                return None
+            if not column and product(sizes[a] for a in inner) >= 2 * LANES:
+                return None
         least = 2 * LANES if column else LANES
-        wide = (a for a in outer if all(in_step(r, a) for r in self.refs))
         return next((a for a in wide if sizes[a] >= least), None)
 
     def in_bundles(self, o_rows, r_sizes, r_rows):

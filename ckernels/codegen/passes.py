@@ -453,6 +453,19 @@ def turned_first(kernel):
     return [i for i, o in enumerate(kernel.operands) if o.inner == -1 and i in read]
 
 
+def moves_rows(kernel):
+    """Whether a flat loop does nothing but move rows as they are from one place to another."""
+    values, both = kernel.values, [o for o in kernel.operands if o.role != "index"]
+    return (
+        kernel.form == "flat"
+        and kernel.outer > 0
+        and len(values) == len(kernel.stores) == 1
+        and values[0].op == "load"
+        and len(both) == 2
+        and all(o.inner == 1 and o.dtype == both[0].dtype for o in both)
+    )
+
+
 def narrow_rows(kernel):
     """Whether rows of a flat loop are cut into vectors of 16 elements behind those of 64."""
     widths = [dtypes.ITEMSIZE[o.dtype] for o in kernel.operands if o.role != "index" and o.inner]

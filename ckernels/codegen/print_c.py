@@ -332,6 +332,11 @@ class Printer:
         """Write numbers of a row on the stack to another, each n times: see ck_repeat_*."""
         self.put(f"ck_repeat_{kind}({to}, {source}, {n}, {first}, {count});")
 
+    def move_rows(self, to, source, n, steps, begin, end):
+        """Copy rows of n elements that lie together: see ck_move_rows; steps: from row to row."""
+        sizes = ", ".join(f"{x} * (int64_t)sizeof *{to}" for x in (n, *steps, begin, end))
+        self.put(f"ck_move_rows({to}, {source}, {sizes});")
+
     def part(self, to, source, count):
         """A vector on the stack of which the first elements are there: see ck_part_f32."""
         self.put(f"ck_part_f32({to}, {source}, {count});")

@@ -188,3 +188,32 @@ def test_vectors_run_along_an_axis_that_all_operands_walk_in_steps(
         np.testing.assert_allclose(f(*given)[0], want, rtol=2e-5, atol=2e-5)
         if k == 0:
             assert bool(re.search(r"\[[cj] \* step", f.source())) == gathers
+
+
+def windows(x, size, step=1):
+    """Windows of both axes of a matrix, every `step`-th along the last."""
+    w = ops.sliding_windows(ops.sliding_windows(x, 0, size[0]), 1, size[1])
+    return w[:, ::step] if step != 1 else w
+
+
+OF_WINDOWS = {
+    "mean": lambda w: ops.mean(w, (2, 3)),
+    "std": lambda w: ops.sqrt(ops.var(w, (2, 3))),
+    "max": lambda w: ops.max(w, (2, 3)),
+    "logsumexp": lambda w: ops.logsumexp(w, (2, 3)),
+}
+
+
+@pytest.mark.parametrize(
+    "size, step, view, form",
+    [((7, 7), 1, lambda x: x, "columns"), ((1, 40), 1, lambda x: x, "columns"),
+     ((7, 7), 1, lambda x: x[::-1], "columns"), ((7, 7), 2, lambda x: x, "rows"),
+     ((7, 7), 1, lambda x: x[:, ::2], "rows"), ((7, 60), 1, lambda x: x, "rows")],
+    ids=["both axes", "one axis", "reversed rows", "with steps", "every second", "few"],
+)  # fmt: skip
+@pytest.mark.parametrize("name", OF_WINDOWS)
+def test_windows_that_overlap_are_columns(size, step, view, form, name):
+    x = view(RNG.standard_normal((50, 64)).astype("float32"))
+    x[3, 4], x[9] = np.nan, -np.inf
+    forms = compiled(lambda a: OF_WINDOWS[name](windows(a, size, step)), (None, None))[1](x)
+    assert form in forms

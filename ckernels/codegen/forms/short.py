@@ -133,6 +133,11 @@ class ShortRows(Flat):
         """The rows of a block that lie apart, one after the other: column by column."""
         c = self.c
         for i in self.apart:
+            at = self.k.values[i].operand
+            inner, far, dtype = self.strides[at][0], self.strides[at][1][-1], self.k.operands[at].dtype
+            if inner == "1" and laid.as_stored(dtype):
+                c.move_rows(f"t{i}", f"a{at} + q * {far}", "n", ["n", far], "0", "rows * n")
+                continue
             with c.loop("k", "0", "n"), c.loop("c", "0", "rows"):
                 self.define(i, "a", "c")
                 c.assign(f"t{i}[c * n + k]", f"v{i}")

@@ -205,7 +205,7 @@ NEAR = {
     "rows of full vectors": (lambda x, c: [x + c], [(50, 65), (65,)]),
     "a running index along the row": (lambda x, c: [x + ops.iota((50, 3), 1)], [(50, 3), (3,)]),
     "rows that are turned": (lambda x, c: [ops.transpose(x) + c], [(3, 50), (3,)]),
-    "wide rows that lie apart": (lambda x, c: [x[:, :6] + c], [(50, 9), (6,)]),
+    "wide rows that lie apart": (lambda x, c: [x[:, :20] + c], [(50, 23), (20,)]),
     "nothing to lay out": (lambda x, c: [x * 2, c * 2], [(50, 3), (3,)]),
 }
 
@@ -223,3 +223,57 @@ def test_repeated_numbers_alone_stop_pays_where_rows_fill_vectors():
             call = runner(lambda x, r: [x + r], (None, n), (None, 1), dtype=dtype)
             _, kinds = call(numbers(dtype, 40, n), numbers(dtype, 40, 1))
             assert kinds == [{laid.ALONG, laid.REPEAT} if n == last else set()]
+
+
+def parts_of_rows(x):
+    """Rows that lie apart: what is before and behind them is of others."""
+    return [ops.slice_(x, [(None, None, 1), (1, -1, 1)]), ops.concatenate([x, x[::-1]], 1)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rows_of_all_lengths_that_are_moved(dtype):
+    call = runner(parts_of_rows, (None, None), dtype=dtype)
+    for n in (*range(2, 40), 62, 63, 64, 65, 66, 67, 97, 130):
+        x = numbers(dtype, (1, 3, 18, 300)[n % 4], n)
+        call(guarded(x, n % 2 == 0))
+        call(x[::-1])
+    call(numbers(dtype, 0, 9))
+
+
+def test_rows_that_are_moved_by_threads_begin_anywhere():
+    call, before = runner(parts_of_rows, (None, 50, None), dtype="uint8"), K.get_num_threads()
+    try:
+        for threads in (2, 3):
+            K.set_num_threads(threads)
+            for n in (3, 7, 41, 100):
+                call(numbers("uint8", 900, 50, n))
+    finally:
+        K.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    "build, moved",
+    [(lambda x: x[:, 1:], True), (lambda x: x[::-2, 2:-1], True), (lambda x: x[:, ::-1], False),
+     (lambda x: x[:, ::2], False), (lambda x: ops.cast(x[:, 1:], "int32"), False),
+     (lambda x: x[1:], False), (lambda x: x[:, 1:] + 1, False)],
+    ids=["slice", "steps of rows", "mirrored", "every second", "cast", "as one", "computed"],
+)  # fmt: skip
+def test_what_only_moves_rows(build, moved):
+    x = leaf((None, None), "float32")
+    root = build(x)
+    f, given = make_function([x], [root], positional_only=True), numbers("float32", 90, 11)
+    np.testing.assert_array_equal(f(given)[0], evaluate([root], {x: given})[0])
+    assert ("rows moved as they are" in f.source()) == moved
+
+
+def test_how_long_rows_may_be_that_are_copied_side_by_side():
+    """Of one array or two; of bytes any length, of elements that do not lie together few."""
+    one, two = (lambda x: [ops.neg(x[:, 1:])]), (lambda x: [x[:, 1:] + x[:, :-1]])
+    every = lambda x: [ops.neg(x[:, 2::2])]  # noqa: E731
+    for build, dtype, most in [(one, "float32", 15), (two, "float32", 7), (one, "float64", 7),
+                               (two, "float64", 3), (one, "uint8", 64), (every, "float32", 5)]:  # fmt: skip
+        for n in (most, most + 1):
+            width = 2 * n + 2 if build is every else n + 1
+            call = runner(build, (None, width), dtype=dtype)
+            _, kinds = call(guarded(numbers(dtype, 700, width), True))
+            assert (laid.APART in kinds[0]) == (n == most), (dtype, n)
