@@ -69,6 +69,8 @@ NEAR = {
                               "test_only_dear_loops_and_extremes_take_the_rest_as_a_vector",
                               "test_loops_that_sum_as_well_go_on_to_the_end"),
     "codegen/ir.py": ("codegen/test_ir.py", "test_what_check_finds"),
+    "codegen/laid.py": ("codegen/test_laid.py",
+                        "test_rows_that_lie_apart_are_short_read_and_in_no_bundles"),
     "codegen/lower.py": ("codegen/test_lower.py",
                          "test_few_rows_of_bytes_and_rows_that_are_stored_stay_rows"),
     "codegen/passes.py": ("codegen/test_passes.py", "test_exponentials_of_what_is_never_positive",

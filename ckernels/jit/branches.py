@@ -651,10 +651,10 @@ def part_of(template):
 
 
 def is_of_order(x):
-    """Whether an array is a view of places in sorted order: few are found without a sort."""
+    """Whether an array is a view of what is sorted, or of its places: few are found without."""
     while x.base is not None:
         x = x.base
-    return x.read().op.name in ("argsort", "numpy_argsort")
+    return x.read().op.name in ("sort", "argsort", "numpy_argsort")
 
 
 def bases_of(x):

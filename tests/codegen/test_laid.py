@@ -22,10 +22,15 @@ def test_ways(row, kind):
 
 
 def test_rows_that_lie_apart_are_short_read_and_in_no_bundles():
-    for n, found in ((5, (APART, ALONG)), (6, ())):
-        assert laid((50, n), [(9, 1), (n, 1)], [IN, ("out", "float32")]) == found
-    for n, found in ((2, (APART, APART)), (3, ())):
+    """Of words that lie together more than of others, which are converted or stepped over."""
+    for dtype, step, least in (("float32", 1, 16), ("float64", 1, 8), ("uint8", 1, 65),
+                               ("float32", 2, 6), ("float16", 1, 6)):  # fmt: skip
+        for n, found in ((least - 1, (APART, ALONG)), (least, ())):
+            rows = [(200, step), (n, 1)]
+            assert laid((50, n), rows, [("in", dtype), ("out", "float32")]) == found
+    for n, found in ((7, (APART, APART)), (8, ())):
         assert laid((50, n), [(9, 1), (-n, 1)], [IN, IN]) == found
+    assert laid((50, 3), [(9, 1), (9, 2)], [IN, IN]) == ()
     assert laid((50, 3), [(3, 1), (9, 1)], [IN, ("out", "float32")]) == ()
     assert in_bundles(8, [(8, 1, True), (9, 1, False)], ["in", "in"], 256) == ()
 

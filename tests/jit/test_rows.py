@@ -537,6 +537,8 @@ FIRST = [
     lambda x: np.argsort(x, axis=1, kind="stable")[:, :5],
     lambda x: np.argsort(x, axis=1, kind="stable")[:, -5:], lambda x: np.argsort(x[0])[:9],
     lambda x: np.take_along_axis(x, np.argsort(x, axis=1)[:, -3:], 1),
+    lambda x: np.sort(x, axis=1)[:, -5:], lambda x: np.sort(x, 1)[:, ::-1][:, :5],
+    lambda x: np.sort(x, axis=0)[:2, 1:], lambda x: np.sort(x)[::2, 0],
 ]  # fmt: skip
 
 
@@ -544,7 +546,7 @@ FIRST = [
 def test_first_places_of_an_order(first):
     """As NumPy has them: of different numbers, of equal ones, of NaN, of rows that are short."""
     rng, f = np.random.default_rng(6), ck.jit(first)
-    for shape in ((40, 200), (1, 161), (33, 20)):
+    for shape in ((40, 200), (1, 161), (33, 20), (3, 600)):
         x = rng.standard_normal(shape)
         holes = np.where(rng.random(shape) < 0.02, np.nan, x)
         for y in (x, np.round(x), holes, np.full(shape, np.nan), x.astype("float32"), x * 0 - 0.0,
@@ -555,15 +557,16 @@ def test_first_places_of_an_order(first):
     assert f.report()["numpy"] == {}
 
 
-def test_first_places_share_memory_with_what_else_is_returned():
+@pytest.mark.parametrize("order", [np.argsort, np.sort])
+def test_first_places_share_memory_with_what_else_is_returned(order):
     @ck.jit
     def parts(x):
-        order = np.argsort(x)
-        return order, order[:4]
+        found = order(x)
+        return found, found[:4]
 
-    order, some = parts(np.arange(99.0))
+    found, some = parts(np.arange(999.0))
     some[0] = 7
-    assert order[0] == 7
+    assert found[0] == 7
 
 
 def running(x):

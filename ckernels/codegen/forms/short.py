@@ -134,7 +134,7 @@ class ShortRows(Flat):
         c = self.c
         for i in self.apart:
             at = self.k.values[i].operand
-            inner, far, dtype = self.strides[at][0], self.strides[at][1][-1], self.k.operands[at].dtype
+            dtype, (inner, (*_, far), _) = self.k.operands[at].dtype, self.strides[at]
             if inner == "1" and laid.as_stored(dtype):
                 c.move_rows(f"t{i}", f"a{at} + q * {far}", "n", ["n", far], "0", "rows * n")
                 continue

@@ -178,7 +178,7 @@ static void ask_library(int log)
     if (!words)
         return;
     int64_t its = time_of_sort(log, 1, words, WORDS), ours = time_of_sort(log, 0, words, WORDS);
-    if (its < ours - ours / 3)
+    if (its < ours - ours / 8)
         __atomic_store_n(&ck_sorter_limits[log], INT64_MAX, __ATOMIC_RELAXED);
     __atomic_store_n(&asked[log], 1, __ATOMIC_RELEASE);
     ck_aligned_free(words);

@@ -270,8 +270,9 @@ def test_how_long_rows_may_be_that_are_copied_side_by_side():
     """Of one array or two; of bytes any length, of elements that do not lie together few."""
     one, two = (lambda x: [ops.neg(x[:, 1:])]), (lambda x: [x[:, 1:] + x[:, :-1]])
     every = lambda x: [ops.neg(x[:, 2::2])]  # noqa: E731
-    for build, dtype, most in [(one, "float32", 15), (two, "float32", 7), (one, "float64", 7),
-                               (two, "float64", 3), (one, "uint8", 64), (every, "float32", 5)]:  # fmt: skip
+    cases = [(one, "float32", 15), (two, "float32", 7), (one, "float64", 7), (two, "float64", 3),
+             (one, "uint8", 64), (every, "float32", 5)]  # fmt: skip
+    for build, dtype, most in cases:
         for n in (most, most + 1):
             width = 2 * n + 2 if build is every else n + 1
             call = runner(build, (None, width), dtype=dtype)

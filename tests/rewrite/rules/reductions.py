@@ -157,6 +157,10 @@ EXAMPLES = {
         C(lambda x: ops.argsort(x, 1)[:, :2], 3, 40),
         C(lambda x: ops.argsort(x, 1)[:, -2:], 3, 40),
     ],
+    "few_of_sorted": [
+        C(lambda x, s=s: ops.sort(x, 1)[(slice(None), *s)], 3, 512)
+        for s in ([slice(2)], [slice(-2, None)], [slice(None, -3, -1)], [slice(1, None, -1)])
+    ] + [C(lambda x: ops.sort(x, 0)[:2, ::-1], 600, 4)],
     "few_terms": [
         C(lambda x, k=k: ops.matmul(x, constant(dense(k, 1))), 5, k) for k in (2, 3, 4)
     ] + [
@@ -201,6 +205,9 @@ NEAR = {
     "few_of_order": (F, [
         lambda x: ops.argsort(x)[:2], lambda x: ops.argsort(to(x, 40, 7), 0)[1:3],
         lambda x: ops.argsort(to(x, 40, 7), 0)[:4:2], lambda x: ops.argsort(to(x, 40, 7), 0)[:0]]),
+    "few_of_sorted": (F, [
+        lambda x: ops.sort(to(x, 511, 7), 0)[:2], lambda x: ops.sort(to(x, 600, 7), 0)[1:3],
+        lambda x: ops.sort(to(x, 600, 7), 0)[:10], lambda x: ops.sort(to(x, 600, 7), 0)[:4:2]]),
     "few_terms": (F, [
         lambda x: ops.matmul(to(x, 5, 7), constant(dense(7, 1))),
         lambda x: ops.matmul(constant(dense(7, 3)), as_shape(x[:6], 3, 2)),
