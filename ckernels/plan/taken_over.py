@@ -17,7 +17,7 @@ from .instructions import Branch, KernelCall, Native, Scan, touched
 from .records import TransposeDims
 from .spans import Spans
 
-MOVES = ("gather", "scatter")  # kernels with a template that fail for wrong indices alone
+MOVES = ("gather", "scatter", "check_indices")  # fail for wrong indices alone
 FAILS = re.compile(r"return [^;]*CK_E")
 
 

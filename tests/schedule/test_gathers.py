@@ -29,6 +29,10 @@ def softmax_of_rows(w, i):
 LOADS = {
     "of rows": (lambda w, i: ops.take(w, i, 0) * 2, [TABLE, at(20)], "take+mul"),
     "one row": (lambda w, i: ops.take(w, i, 0) * 2, [TABLE, at()], "take+mul"),
+    "few elements of one row": (lambda w, i: ops.sum(ops.tanh(ops.take(w, i, 0))),
+                                [TABLE[:, :7], at()], "take+tanh+sum"),
+    "one short column": (lambda w, i: ops.sum(ops.tanh(ops.take(w, i, 1))), [TABLE, at()],
+                         "take+tanh+sum"),
     "of rows in a matrix": (lambda w, i: ops.take(w, i, 0) * 2, [TABLE, at(4, 5)], "take+mul"),
     "in the middle": (lambda x, i: ops.take(x, i, 1) * 2,
                       [RNG.normal(size=(3, 50, 80)), at(7)], "take+mul"),
@@ -82,6 +86,14 @@ NEAR_MISSES = {
     "one element each": (lambda v, i: ops.take(v, i, 0) * 2, [TABLE[:, 0], at(20)]),
     "few elements each": (lambda w, i: ops.take(w, i, 0) * 2, [TABLE[:, :30], at(20)]),
     "few elements of a row that is reduced": (softmax_of_rows, [TABLE[:, :100], at(20)]),
+    "one row that goes along those of others": (
+        lambda w, i, x: ops.take(w, i, 0) * x,
+        [TABLE[:, :7], at(), OTHER[:20, :7]],
+    ),
+    "a short column that goes along rows of others": (
+        lambda w, i, x: ops.take(w, i, 1) * x,
+        [TABLE, at(), OTHER[:20, :50]],
+    ),
     "along the last axis": (lambda w, i: ops.take(w, i, 1) * 2, [TABLE, at(20)]),
     "of fewer axes than the loop": (
         lambda w, i, x: ops.expand_dims(ops.take(w, i, 0), 0) * x,
