@@ -21,7 +21,7 @@ from ..numpy.rows import as_operand, call
 from ..numpy.value import ArrayValue, lies_plain, result
 from .growing import Growing
 from .maybe import changes, decided_of
-from .number import OF_MATH, PythonNumber, converted, of_math, of_sizes, whole
+from .number import OF_MATH, PythonNumber, converted, of_math, of_sizes, pinned, whole
 
 REFUSED = {"random", "time", "os", "sys", "datetime", "logging", "threading", "subprocess", "io",
            "secrets", "uuid", "socket", "gc", "inspect", "builtins"}  # fmt: skip
@@ -178,6 +178,8 @@ class Namespace:
         found = getattr(np, name)
         if found in OF_ARRAYS:
             return of_lists(self._trace, found)
+        if found in OF_NUMBERS:
+            return of_numbers(found)
         return of_parts(self._trace, found) if found in OF_PARTS else found
 
     def __setattr__(self, name, value):
@@ -244,6 +246,19 @@ def of_lists(trace, function):
                      and trace.inside_of(args[0])):  # fmt: skip
             args = (trace.array(args[0]), *args[1:])
         return function(*args, **kwargs)
+
+    return called
+
+
+OF_NUMBERS = (np.hanning, np.hamming, np.bartlett, np.blackman, np.kaiser)
+
+
+def of_numbers(function):
+    """A function of NumPy's own code that makes an array of numbers, which a trace is then for."""
+
+    @functools.wraps(function)
+    def called(*args, **kwargs):
+        return function(*map(pinned, args), **{k: pinned(v) for k, v in kwargs.items()})
 
     return called
 

@@ -12,8 +12,9 @@ import operator
 import numpy as np
 
 from .. import ops
+from ..base.errors import NotSupported
 from ..graph.node import constant
-from ..numpy.promote import Weak
+from ..numpy.promote import Weak, supported
 from ..numpy.value import ArrayValue, call_ufunc
 
 OF_NUMBERS = ("real", "imag", "conjugate", "is_integer", "as_integer_ratio", "bit_length", "hex")
@@ -39,7 +40,7 @@ class PythonNumber:
 
     def __array_ufunc__(self, ufunc, method, *args, out=None, **options):
         if method != "__call__":
-            return getattr(ufunc, method)(*[_pinned(a) for a in args], **options)
+            return getattr(ufunc, method)(*[pinned(a) for a in args], **options)
         out = out[0] if isinstance(out, tuple) and len(out) == 1 else out
         return call_ufunc(self.owner, ufunc, args, out, **options)
 
@@ -105,7 +106,8 @@ class PythonNumber:
         return _compared(operator.ne, self, other)
 
 
-def _pinned(x):
+def pinned(x):
+    """`x`, a traced number as Python's."""
     return x.pin() if isinstance(x, PythonNumber) else x
 
 
@@ -117,7 +119,7 @@ def _compared(function, a, b):
         return decided
     if isinstance(b, (PythonNumber, bool, int, float)) and _symbolic(a, b):
         return known(a.owner, COMPARED[function](_node(a), _node(b)), bool)
-    return function(a.pin(), _pinned(b))
+    return function(a.pin(), pinned(b))
 
 
 def _decided(function, a, b):
@@ -282,7 +284,7 @@ def of_ints(owner, function, a, b):
     if bounds is None:
         return None
     return PythonNumber(owner, build(_node(a), _node(b)), int,
-                        lambda: function(_pinned(a), _pinned(b)), bounds=bounds)  # fmt: skip
+                        lambda: function(pinned(a), pinned(b)), bounds=bounds)  # fmt: skip
 
 
 MOST_POWER = 8  # of ints that are multiplied
@@ -329,7 +331,7 @@ def _computed(function, a, b):
         build = _divided if surely else BUILD[function]
         node = build(owner, _float(a), _float(b))
         return PythonNumber(owner, node, float, None, symbolic=True)
-    return function(_pinned(a), _pinned(b))
+    return function(pinned(a), pinned(b))
 
 
 def _binary(function, turned):
@@ -391,10 +393,12 @@ def converted(function, x):
     if function is type and isinstance(x, (PythonNumber, ArrayValue)):
         x = x.decided() if hasattr(x, "flag") else x
         return x.kind if isinstance(x, PythonNumber) else x.dtype.type if x.scalar else np.ndarray
-    if isinstance(x, ArrayValue) and isinstance(function, type) and issubclass(
-        function, np.number
+    if isinstance(x, (ArrayValue, PythonNumber)) and isinstance(function, type) and issubclass(
+        function, (np.number, np.bool_)
     ):  # fmt: skip
-        node = ops.cast(x.read(), np.dtype(function).name)
+        dtype = supported(np.dtype(function))
+        node = x.read() if isinstance(x, ArrayValue) else held(x, np.dtype(dtype))
+        node = ops.cast(node, dtype)
         return ArrayValue(x.owner, node, not node.ndim, True)
     if not traced or function not in KINDS:
         return function(x)
@@ -410,6 +414,25 @@ def converted(function, x):
         return whole(x.owner, node)
     node = ops.cast(node, "float64") if function is float else ops.cast(node, "bool")
     return known(x.owner, node, function)
+
+
+def held(x, dtype):
+    """The node of a Python number that becomes one of NumPy's of this dtype, which is an error for
+    an int that it cannot hold, and for a float that is none."""
+    if dtype.kind not in "iu":
+        return x.node
+    if x.kind is complex:
+        raise NotSupported("an integer of a complex number")
+    limits = np.iinfo(dtype)
+    least, most = max(limits.min, -(2**63)), min(limits.max, 2**63 - 1)
+    if x.kind is float:
+        inside = ops.logical_and(ops.gt(x.node, float(least) - 1), ops.lt(x.node, float(most) + 1))
+        x.owner.guard(inside)
+    elif not (x.bounds and least <= x.bounds[0] and x.bounds[1] <= most):
+        bounds = constant(least, "int64"), constant(most, "int64")
+        number = ops.cast(x.node, "int64")
+        x.owner.guard(ops.logical_and(ops.ge(number, bounds[0]), ops.le(number, bounds[1])))
+    return x.node
 
 
 def item_of(owner, node):

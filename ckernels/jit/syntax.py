@@ -16,9 +16,12 @@ import numpy as np
 
 from .jumps import SCOPES, Jumps, inside, jumps, strange
 
-CONVERSIONS = {"float", "int", "bool", "type", *(t.__name__ for t in (
-    np.float16, np.float32, np.float64, np.int8, np.int16, np.int32, np.int64, np.uint8,
-    np.uint16, np.uint32, np.uint64))}  # fmt: skip
+CONVERSIONS = {
+    "float", "int", "bool", "type", "bool_", "intp", "int_", "single", "double",
+    *(t.__name__ for t in (
+        np.float16, np.float32, np.float64, np.int8, np.int16, np.int32, np.int64, np.uint8,
+        np.uint16, np.uint32, np.uint64, np.complex64, np.complex128)),
+}  # fmt: skip
 LATE = (ast.FunctionDef, ast.Lambda, ast.GeneratorExp)  # these may run after the turn they are of
 
 

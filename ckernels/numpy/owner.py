@@ -197,7 +197,8 @@ class Owner:
             plain = lies_plain(args) and lies_plain(tuple(kwargs.values()))
         args = [self.argument(a, lists) for a in args]
         kwargs = {k: self.argument(v, lists) for k, v in kwargs.items()}
-        found = result(self, row.build(self.rule, *args, **kwargs), not row.array, plain)
+        scalar = not (row.array or function is np.einsum and _is_by_products(args, kwargs))
+        found = result(self, row.build(self.rule, *args, **kwargs), scalar, plain)
         if python:
             return self.item(self, found.read())
         if out is None:
@@ -334,6 +335,13 @@ COUNTS = {np.count_nonzero} if type(np.count_nonzero([1])) is int else ()  # so 
 
 # what lies in another order though what it is made of is in C order
 TURNED = {np.einsum, np.cross, np.nonzero, np.argwhere, np.histogram2d}
+
+
+def _is_by_products(args, options):
+    """Whether NumPy ends an einsum with a product of matrices, which leaves an array where einsum
+    itself leaves a scalar."""
+    few = [np.ones((2,) * x.ndim) if hasattr(x, "ndim") else x for x in args]
+    return bool(options.get("optimize")) and type(np.einsum(*few, **options)) is np.ndarray
 
 
 def _is_python(function, args, kwargs):

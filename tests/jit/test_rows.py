@@ -614,3 +614,48 @@ def test_histograms_between_numbers_that_are_arguments(dtype):
         with pytest.raises(ValueError):
             ck.jit(bins_of_numbers)(x, low, high)
     check(lambda x, b: np.histogram(x, 5, (b, b)), x, 0.25)
+
+
+def sums_of_products(x, y):
+    """Which of NumPy's are arrays of no dimensions, and which are scalars."""
+    several = [np.einsum(s, *a, optimize=o) for o in (True, False) for s, a in
+               (("ij,ij->", (x, y)), ("ij->", (x,)), ("ij,ij,ij", (x, y, x)), ("ij,kl->", (x, y)),
+                ("i,i", (x[0], y[0])))]  # fmt: skip
+    return *several, np.tensordot(x, y, 2), np.linalg.tensordot(x, y, axes=2), np.vdot(x, y)
+
+
+def test_sums_of_products_are_arrays_where_numpys_are():
+    check(sums_of_products, A, A + 1)
+    check(sums_of_products, A + 1j, A)
+
+
+def test_averages_of_no_rows_are_numpys_errors():
+    for function in (lambda x: np.average(x, axis=1), lambda x: np.average(x[:, :0], axis=0)):
+        with pytest.raises(ZeroDivisionError), np.errstate(all="ignore"):
+            ck.jit(lambda x: function(x))(np.zeros((0, 3)))  # noqa: B023
+
+
+def scalar_types(x, n):
+    h = np.uint32(2166136261)
+    for b in x.astype(np.uint8):
+        h = (h ^ b) * np.uint32(16777619)
+    return (h, x.astype("f4") * np.float32(n), np.uint8(n) + np.uint8(1), np.int64(n) // 2,
+            np.complex64(n) * x, np.bool_(n), np.float64(n) / 3, np.intp(len(x)))  # fmt: skip
+
+
+def test_python_numbers_as_scalars_of_numpys():
+    for n in (7, 3.75, 0, 254.0, 2.0):
+        check(scalar_types, V * 9, n)
+    with pytest.raises(OverflowError), np.errstate(all="ignore"):
+        ck.jit(scalar_types)(V, 256)
+
+
+def windows(x, n):
+    return [w(n) * x[:n] for w in (np.hanning, np.hamming, np.bartlett, np.blackman)], np.kaiser(
+        n, 5.0
+    )
+
+
+def test_windows_of_a_number_of_points():
+    for n in (12, 3):
+        check(windows, V, n)

@@ -176,7 +176,7 @@ PYTHON = """
     ix_ logspace nancumprod nancumsum poly polyadd polyder polysub polyval resize rollaxis
     rot90 sinc sort_complex tril_indices_from triu_indices_from unstack unwrap vander vsplit
     linalg.diagonal linalg.matmul linalg.matrix_norm linalg.multi_dot linalg.outer
-    linalg.tensordot linalg.tensorinv linalg.trace linalg.vector_norm fft.fftshift
+    linalg.tensorinv linalg.trace linalg.vector_norm fft.fftshift
     fft.ifftshift
 """.split()
 for _function in filter(None, map(newer, PYTHON)):

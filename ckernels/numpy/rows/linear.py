@@ -41,7 +41,7 @@ def outer_product(rule, a, b, out=None):
     return outer(rule, np.multiply, ops.flatten(node_of(a, rule)), ops.flatten(node_of(b, rule)))
 
 
-@row(np.tensordot)
+@row(np.tensordot, newer("linalg.tensordot"), array=True)
 def tensordot(rule, a, b, axes=2):
     a, b = common_nodes(rule, (node_of(a, rule), node_of(b, rule)))
     return contracted(ops.tensordot, a, b, axes)

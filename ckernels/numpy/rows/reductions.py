@@ -144,7 +144,10 @@ def average(rule, a, axis=None, weights=None, returned=False, *, keepdims=NONE):
     if returned:
         raise NotSupported("average with returned=True")
     if weights is None:
-        return mean(rule, a, axis, keepdims=keepdims)
+        found = mean(rule, a, axis, keepdims=keepdims)
+        if found.size == 0:
+            raise NotSupported("the average of no rows, an error in NumPy")
+        return found
     a, weights = node_of(a, rule), node_of(weights, rule)
     if a.ndim != weights.ndim:
         if not isinstance(axis, int) or weights.ndim != 1:
