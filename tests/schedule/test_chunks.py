@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import ckernels as K
+from ckernels import ops
+from ckernels.schedule.chunks import FULL, chunking
 
 ROWS = {(24_000, 2, 3): 0, (200, 200, 6): (0, 1), (33, 33, 40): (0, 1, 2)}  # shape -> axes
 
@@ -39,3 +41,16 @@ def test_chunks_of_reversed_and_stepped_operands(step):
         total, least = f(a)
         np.testing.assert_array_equal(total, a.sum(0, dtype="f8"))
         np.testing.assert_array_equal(least, a.argmin(0))
+
+
+def test_only_leading_axes_are_reduced_in_chunks():
+    def of(shape, axes):
+        return chunking(ops.sum(K.placeholder(shape).node, axes))
+
+    rows = 4 * FULL
+    assert of((rows, 4), (0,)) > 1 and of((rows, 4, 2), (0, 1)) > 1 and of((rows,), (0,)) > 1
+    assert of((1, rows, 4), (0, 1)) > 1 and of((rows, 1, 4), (0,)) > 1
+    for shape, axes in (((4, rows), (1,)), ((rows, 4), (1,)), ((2, rows, 4), (1,)),
+                        ((rows, 4, 2), (0, 2)), ((0, rows), (1,))):  # fmt: skip
+        assert of(shape, axes) is None, (shape, axes)
+    assert of((FULL - 1,), (0,)) is None and of((FULL,), (0,)) == 2

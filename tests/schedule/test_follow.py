@@ -2,9 +2,12 @@
 
 from types import SimpleNamespace
 
+import pytest
+
 from ckernels.base.config import config
 from ckernels.plan.scan_by_rows import PART as WITH_MEMORY
 from ckernels.schedule import follow
+from ckernels.schedule.group import Group
 from ckernels.schedule.reasons import why_not
 
 
@@ -41,3 +44,44 @@ def test_questions_are_asked_until_one_has_a_reason():
     assert why_not("join", questions) is follow.EMPTY
     assert asked == [("a", "join"), ("b", "join")]
     assert why_not("join", questions[:1]) is None and why_not("join", ()) is None
+
+
+# ---- loops behind a product ----------------------------------------------------------------------
+
+
+def of_rows(amap=(0, 1), views=("transpose",), **parts):
+    """What joins a loop over (8, 6) to a product that it reads so."""
+    product = source = SimpleNamespace(op=SimpleNamespace(name="matmul", kind="gemm"))
+    for name in views:
+        source = SimpleNamespace(op=SimpleNamespace(name=name), inputs=[source])
+    group = Group((8, 6), parts.pop("reduced", ()))
+    vars(group).update(parts)
+    return SimpleNamespace(node=product, amap=amap, group=group, ways={amap: source})
+
+
+@pytest.mark.parametrize(
+    "join, reason",
+    [
+        (of_rows(views=()), None),
+        (of_rows(), None),
+        (of_rows(views=(), reduced=(1,)), None),
+        (of_rows(views=(), reduced=(0,)), "whose rows this loop adds up"),
+        (of_rows(reduced=(0,)), None),  # a turned product: memory decides
+        (of_rows(partial=True), "a reduction in chunks"),
+        (of_rows(domain=[8, 6, 4]), "not over its elements"),
+        (of_rows(amap=(0, None)), "not over its elements"),
+        (of_rows(amap=(0, None), domain=[8, 1]), None),
+    ],
+)
+def test_the_loop_runs_over_the_product(join, reason):
+    found = follow.runs_over_it(join)
+    assert found is None if reason is None else reason in found.text
+
+
+def test_the_loop_reads_the_product_once():
+    assert follow.reads_it_once(of_rows()) is None
+    assert follow.reads_it_once(of_rows(views=("slice",))) is not None
+    assert follow.reads_it_once(of_rows(amap=(0, 0))) is not None
+    twice = of_rows()
+    twice.ways = {(0, 1): twice.node, (1, 0): twice.node}
+    assert follow.reads_it_once(twice) is not None
