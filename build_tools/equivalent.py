@@ -66,6 +66,21 @@ EQUIVALENT = {
             "Without views in between a rule is asked the same question again, to the same answer."
         ),
     },
+    "ckernels/schedule/horizontal.py": {
+        "`missed < NEAR` is `missed <= NEAR`": (
+            "One pair of loops more is tried before it is given up to look for others."
+        ),
+    },
+    "ckernels/schedule/legal.py": {
+        "without `and None in amap`": (
+            "Where no axis is None the next question finds none: the first one is faster."
+        ),
+    },
+    "ckernels/schedule/policy.py": {
+        "without `or x.uid in seen`": (
+            "What was met is met again, and put into the same set: it saves the way."
+        ),
+    },
     "ckernels/src/gemm/gemm.c": {
         "`<=` for `<` in `int few = s->m < FEW_ROWS && s->n >= 2 * MIN_COLS && bytes <= "
         "FEW_BYTES;`, column 19": "The same bits from any grid: it decides how fast they come.",

@@ -68,6 +68,9 @@ def test_strides_ask_nothing_of_sizes():
     of = ShapeClass()
     n, m = (of.symbol(("input", 0, k), f"n{k}", value) for k, value in enumerate((1, 6)))
     assert dense_strides((1, 0), (n, m)) == (1, n) and not of.assumed
+    few = m - 4  # which may be 1, for other shapes
+    assert dense_strides((0, 1), (3, few)) == (few, 1) and not of.assumed
+    assert dense_strides((1, 0), (3, few)) == (1, 3) and not of.assumed
     outer, middle, inner = dense_strides((0, 1, 2), (4, n, m))
     assert (outer.value, middle.value, inner) == (6, 6, 1) and not of.assumed
     assert outer is n * m

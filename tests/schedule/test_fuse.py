@@ -1,5 +1,7 @@
 """What becomes one loop, what must not, and which form the loop takes."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from codegen.planned import forms, leaf, plan
@@ -8,6 +10,7 @@ from ckernels import ops
 from ckernels.autodiff.reverse import grad
 from ckernels.codegen.emit import emit
 from ckernels.runtime.function import make_function
+from ckernels.schedule import legal
 from ckernels.schedule.fuse import fuse
 
 RNG = np.random.default_rng(1)
@@ -355,3 +358,19 @@ def test_the_gradient_of_a_logsumexp_is_a_multiple_of_what_it_summed(axis):
     text = emit(kernel)[1]
     assert text.count("ck_exp_shifted_f32(") == 2  # of rows: in the loop and in its rest
     assert text.count("ck_exp_f32(") == 1
+
+
+@pytest.mark.parametrize(
+    "domain, reduced, shape, fits",
+    [
+        ((3, 0), (), (3, 1), False),
+        ((3, 0), (), (3, 0), True),
+        ((3, 0), (1,), (3, 1), True),  # sums over nothing are zeros
+        ((0, 3), (1,), (1, 3), False),
+        ((0, 3), (1,), (0, 3), True),
+        ((3, 4), (1,), (3, 1), True),
+    ],
+)
+def test_values_join_no_loop_over_nothing(domain, reduced, shape, fits):
+    join = SimpleNamespace(domain=domain, reduced=reduced, node=SimpleNamespace(shape=shape))
+    assert legal.loop_runs(join) is (None if fits else legal.EMPTY)

@@ -59,3 +59,24 @@ def test_loops_that_are_not_chosen_are_told_why():
         order.settle(made, users[0], reason, notes)
         want = {"chosen": reason, "beside": other, "refused": "its own"}
         assert {k: str(r) for k, r in notes.items()} == {k: str(r) for k, r in want.items()}
+
+
+def test_sums_run_on_rows_only_when_all_that_they_need_is_done():
+    def loop(reduced=(), partial=False, maps=(), varying=()):
+        return SimpleNamespace(reduced=reduced, partial=partial, maps=maps, varying=varying)
+
+    rows, other = unit(group=loop((1,), maps=(7,))), unit()
+    first = unit(rows, group=loop((0,), True, varying=(7,)))
+    late = unit(rows, other, group=loop((0,), True, varying=(7,)))
+    else_ = unit(rows, group=loop((0,), True, varying=(8,)))
+    order = Order([rows, other, late, else_, first])
+    assert order.on_rows(rows) is None  # all wait for the rows
+    order.finish(rows)
+    assert order.on_rows(rows) is first
+    assert order.on_rows(first) is None and order.on_rows(other) is None  # chunks, and no loop
+    order.finish(first)
+    assert order.on_rows(rows) is None
+    order.finish(other)
+    assert order.on_rows(rows) is late
+    flat = unit(group=loop(maps=(7,)))
+    assert order.on_rows(flat) is None
