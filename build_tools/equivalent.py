@@ -45,7 +45,15 @@ EQUIVALENT = {
             "Where `data_decides` misses an op the first call finds out, after one attempt more."
         ),
     },
+    "ckernels/plan/lowerings/attention.py": {
+        "without `or width == 1`": "Rows of one number are copied, which changes none of them.",
+        "without `or n == 1`": "A single row is copied, which changes no number of it.",
+    },
     "ckernels/plan/lowerings/indexed.py": {
+        "never `if x_run == y_run == 'c'`": "The loop copies what memcpy does, more slowly.",
+        "never `if not per_element and nest.far_strides[-1]`": (
+            "The pragma tells the compiler what it would find out: rows are vectors either way."
+        ),
         "never `if how == 'add' and counts(nest)`": (
             "Integers add up to the same in tables and place by place; tables are faster."
         ),
@@ -114,7 +122,15 @@ EQUIVALENT = {
     "ckernels/rewrite/views.py": {
         "`line.step < 0` is `line.step <= 0`": ("The line above leaves only steps of 1 and -1."),
     },
+    "ckernels/rewrite/scan/join.py": {
+        "`len(kept) < len(opened.outs)` is `len(kept) <= len(opened.outs)`": (
+            "A result that nobody reads is dropped when all passes are through."
+        ),
+    },
     "ckernels/rewrite/scan/prune.py": {
+        "`half is rest` is `half is not rest`": (
+            "A slice of no steps shows as much of either part."
+        ),
         "without `or not read`": (
             "A scan that an earlier change took out of the graph would be trimmed for nothing."
         ),

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import ckernels as K
+from ckernels import ops
 from ckernels.api.tensor import Tensor
 from ckernels.base.errors import ShapeError
 from ckernels.graph.node import item, make
+from ckernels.graph.walk import rebuild
 
 from .agree import leaf
 
@@ -123,6 +125,32 @@ def test_operands_that_lie_otherwise(turn):
     got = K.function(inputs, outputs)([np.ascontiguousarray(a.transpose(turn)) for a in arrays])
     want = K.function(*built(arrays, attrs)[::2])(arrays)
     for a, b in zip(got, want):
+        assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("which", range(4))
+@pytest.mark.parametrize("how", ["every other number", "backwards", "all rows alike"])
+def test_rows_that_overlap_or_have_gaps(how, which):
+    """Of one operand, or of the slopes: the numbers of its rows are not side by side in memory, or
+    its rows are one."""
+    inputs, arrays, outputs = case("float32", (2,), 40, 40, 5, 5, has=("state",), keep=1 << 23)
+    given, views = list(arrays), [t.node for t in inputs]
+    k = which if which < 3 else -1
+    if how == "every other number":
+        given[k] = np.repeat(arrays[k], 2, -1)
+        views[k] = ops.getitem(views[k], (..., slice(None, None, 2)))
+    elif how == "backwards":
+        given[k] = arrays[k][..., ::-1].copy()
+        views[k] = ops.getitem(views[k], (..., slice(None, None, -1)))
+    else:
+        arrays[k] = np.repeat(arrays[k][:, :1], 40, 1)
+        given[k] = arrays[k][:, :1].copy()
+        views[k] = ops.broadcast_like(views[k], inputs[0 if which else 1].node)
+    given[3] = np.repeat(arrays[3], 2)
+    views[3] = ops.getitem(views[3], slice(None, None, 2))
+    changed = rebuild([t.node for t in outputs], dict(zip([t.node for t in inputs], views)))
+    got = K.function(inputs, [Tensor(node) for node in changed])(given)
+    for a, b in zip(got, K.function(inputs, outputs)(arrays)):
         assert np.array_equal(a, b)
 
 
