@@ -48,6 +48,7 @@ EQUIVALENT = {
     "ckernels/plan/lowerings/attention.py": {
         "without `or width == 1`": "Rows of one number are copied, which changes none of them.",
         "without `or n == 1`": "A single row is copied, which changes no number of it.",
+        "without `or near == 1`": "Rows without gaps are copied, which changes none of them.",
     },
     "ckernels/plan/lowerings/indexed.py": {
         "never `if x_run == y_run == 'c'`": "The loop copies what memcpy does, more slowly.",
