@@ -372,6 +372,30 @@ def test_what_ends_where_its_memory_does_is_no_bad_plan(kernels):
         simple_plan(runtime, kernels, **changes)
 
 
+def test_the_output_that_is_asked_for_its_truth_is_one_byte(kernels):
+    def asked(which, *outputs):
+        rows = np.array([(INPUT, 0, 0), (OUTPUT, 0, 0)], np.int64)
+        none = np.empty((0, 8), np.int64)
+        return runtime.Plan(none, rows, none.ravel(), 0, [], list(outputs), [], [], 0.0, -1, which)
+
+    truth, number = ("bool", ()), ("float64", ())
+    asked(0, truth), asked(1, number, truth), asked(-1, number)
+    for which, outputs in ((1, [truth]), (2, [truth]), (0, [number]), (1, [truth, number])):
+        with pytest.raises(ValueError, match=f"no truth value in output {which}"):
+            asked(which, *outputs)
+
+
+def test_each_layout_has_a_plan_of_its_own(kernels):
+    """Of one shape: strides tell them apart, the second time too."""
+    f = add1(runtime, kernels)
+    x = np.arange(24.0)
+    views = [x[:4], x[:8:2], x[:12:3], x[::-1][:4], x[::-2][:4], x[20:]]
+    for _ in range(2):
+        for view in views:
+            np.testing.assert_array_equal(f(view), view + 1)
+    assert f.info == [(4,)] * 5  # the first and the last lie alike
+
+
 # dtype, m, n, k, are they transposed, leading dimensions, alpha, beta, batch and its steps
 EMPTY_PRODUCT = [1, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0]
 
