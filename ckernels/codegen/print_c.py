@@ -248,9 +248,10 @@ class Printer:
         self.put("#pragma GCC unroll 4")
         return self.loop(name, begin, end, step)
 
-    def vector(self, name, begin, end, taken=(), unroll=0):
-        """A loop for vector instructions; taken: (reduction, its accumulator, its NaN flag)."""
-        self.pragma(taken)
+    def vector(self, name, begin, end, taken=(), unroll=0, lanes=None):
+        """A loop for vector instructions of at most `lanes` elements; taken: (reduction, its
+        accumulator, its NaN flag)."""
+        self.pragma(taken, lanes)
         if unroll:
             self.put(f"#pragma GCC unroll {unroll}")
         return self.loop(name, begin, end)
@@ -276,7 +277,7 @@ class Printer:
         yield
         self.prefix = "ck_"
 
-    def pragma(self, taken):
+    def pragma(self, taken, lanes=None):
         clauses = {}
         for i, accumulator, flag in taken:
             clauses.setdefault(CLAUSE[self.k.values[i].op], []).append(accumulator)
@@ -285,6 +286,7 @@ class Printer:
         text = " ".join(
             f"reduction({op}:{', '.join(names)})" for op, names in sorted(clauses.items())
         )
+        text += f" safelen({lanes})" if lanes else ""
         extreme = any(self.accumulators[i].nan for i, _, _ in taken)  # of floats: see the macro
         text = f"CK_SIMD_EXTREME({text})" if extreme else f"#pragma omp simd {text}"
         self.put(text if clauses else "#pragma GCC ivdep")

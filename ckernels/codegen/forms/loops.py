@@ -20,6 +20,7 @@ class Loop(NamedTuple):
     written     the same of those it stores by
     new         a condition under which an element is none that was taken before; None: always
     is_left     whether it has what another loop left, which may be nothing
+    lanes       how many elements its vectors have at most; None: what the compiler takes
     """
 
     level: int = 0
@@ -31,6 +32,7 @@ class Loop(NamedTuple):
     written: str = "a"
     new: object = None
     is_left: bool = False
+    lanes: object = None
 
     @property
     def reductions(self):

@@ -11,6 +11,7 @@ KNOWN = 1024  # elements after which truth values of a row are asked whether mor
 AT_ONCE = 16  # and the first time
 BLOCK = 512  # floats summed in float before they join the double
 AHEAD = 2  # operands prefetched at a time
+SHORT_RUN = 64  # elements of a run in which vectors as wide as those of bytes are not filled
 REST = LANES  # elements of the vector that ends with the row
 AWAY = 2048  # elements between what is summed side by side and what is prefetched
 LONG = 2048  # floats of a row at least that are summed side by side
@@ -175,6 +176,23 @@ def asks(rows, loop):
     reductions, stores = rows.loops[loop.level]
     asked = all(rows.k.values[i].op in ("any", "all") for i in reductions)
     return bool(reductions) and asked and not stores
+
+
+def mixes_widths(rows, loop):
+    """Whether runs are reduced of which operands have elements of several widths."""
+    k, read = rows.k, loads(rows, loop.level)
+    sizes = {dtypes.ITEMSIZE[k.operands[i].dtype] for i in read}
+    extreme = any(rows.c.accumulators[i].nan for i in loop.reductions)
+    return bool(k.runs and loop.taken and not extreme and len(sizes) > 1)
+
+
+def short_runs_apart(rows, loop, rest):
+    """Short runs in vectors of the widest elements, others as they come."""
+    sizes = [dtypes.ITEMSIZE[rows.k.operands[i].dtype] for i in loads(rows, loop.level)]
+    with rows.c.if_(f"{loop.end} < {SHORT_RUN}"):
+        rest(loop._replace(lanes=f"CK_LANES * 4 / {max(sizes)}"))
+    with rows.c.if_(f"{loop.end} >= {SHORT_RUN}"):
+        rest(loop)
 
 
 def settles(rows, loop):
@@ -378,6 +396,11 @@ CHANGES = (
            "Reduced axes that do not lie as one are walked run by run. What a run has once is read "
            "before it: a mask of 1,000 rows of 10 doubles took 53 us, in vectors as wide as those "
            "of bytes, 7 so."),
+    LoopChange("short runs", mixes_widths, short_runs_apart,
+           "A compiler takes as many elements at once as fill a vector of the narrowest: 32 of "
+           "bytes and doubles with AVX2, so that runs of 12 are computed one by one. With 4 at "
+           "once 3,770 such runs of six operands, a mask among them, take 91 us, not 203; runs of "
+           "30 take 80 instead of 134. Of 1,200 the wide ones take 47, four at once 81."),
     LoopChange("until known", settles, until_known,
            "`any` of 262,144 truth values takes 2 us where most are true, 11 to the end of all."),
     LoopChange("blocks", has_blocks, block_by_block,

@@ -116,7 +116,8 @@ class Rows(Nest):
         with ExitStack() as around:
             if loop.is_left:  # GCC adds up parts of sums after a loop of no turns, too
                 around.enter_context(self.c.if_(f"{loop.begin} < {loop.end}"))
-            around.enter_context(self.c.vector("j", loop.begin, loop.end, loop.taken))
+            vector = self.c.vector("j", loop.begin, loop.end, loop.taken, lanes=loop.lanes)
+            around.enter_context(vector)
             self.element(loop)
 
     def element(self, loop):

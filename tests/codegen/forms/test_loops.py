@@ -16,6 +16,7 @@ FLOATS, ROWS = X.astype("float32"), LONG.astype("float32")
 BLOCK = RNG.normal(size=(6, 5, 300)).astype("float32")
 TRUE, GATES = X > 0, RNG.normal(size=(9, 30)).astype("float32")
 TRUE_BLOCK = RNG.normal(size=(6, 5, 300)) > 2
+SHORT = RNG.normal(size=(3000, 12))
 THREE = RNG.normal(size=(30000, 3)).astype("float32")
 MANY = np.tile(THREE, (24, 1))  # fewer products of short rows are stored first, then lie as one
 SOME, PLACES = np.int64(17), RNG.integers(0, 50, 50)
@@ -80,6 +81,16 @@ CASES = {
     "runs": (
         [(lambda x: ops.sum(x, (0, 2)), BLOCK)],
         [(lambda x: ops.sum(x, (1, 2)), BLOCK)],  # axes that lie as one
+    ),
+    "short runs": (
+        [(lambda x, m: ops.sum(ops.where(m, x, 0), (0, 2)), BLOCK, TRUE_BLOCK),
+         (lambda x, y, m: ops.sum(ops.where(m, x * y, 0)), SHORT, SHORT[:, :1], SHORT > 0),
+         (lambda x, y, m: [ops.sum(ops.where(m, x * y, 0)), ops.all(x * y > -9)],
+          SHORT, SHORT[:, :1], SHORT > 0)],
+        [(lambda x, m: ops.sum(ops.where(m, x, 0), (1, 2)), BLOCK, TRUE_BLOCK),  # no runs
+         (lambda x, m: ops.max(ops.where(m, x, 0), (0, 2)), BLOCK, TRUE_BLOCK),  # NaN is a flag
+         (lambda x: ops.sum(ops.where(x > 0, x, 0), (0, 2)), BLOCK),  # one width
+         (lambda x, m: ops.sum(ops.where(m, x, 0), (0, 2)), BLOCK[..., ::2], TRUE_BLOCK[..., ::2])],
     ),
     "until known": (
         [(lambda x: ops.any(x, 1), LONG > 3), (lambda x: ops.all(x, 1), FLOATS),
