@@ -242,7 +242,8 @@ OF_INTS = {
     operator.add: (ops.add, _corners(operator.add)),
     operator.sub: (ops.sub, _corners(operator.sub)),
     operator.mul: (ops.mul, _corners(operator.mul)),
-    operator.floordiv: (ops.floor_div, _corners(operator.floordiv)),
+    operator.floordiv: (ops.floor_div, lambda a, b: _corners(operator.floordiv)(a, b)
+                        if b[0] > 0 or b[1] < 0 else None),
     operator.mod: (ops.mod, lambda a, b: (min(b[0] + 1, 0), max(b[1] - 1, 0))),
     operator.and_: (ops.bit_and, None), operator.or_: (ops.bit_or, _bits),
     operator.xor: (ops.bit_xor, _bits),
@@ -262,10 +263,14 @@ def of_ints(owner, function, a, b):
         for _ in range(b - 1):
             found = found * a
         return found
-    if function not in OF_INTS or (function in ZERO_RAISES and not _positive(b)) or (
+    if function not in OF_INTS or (
         function in NEGATIVE_RAISES and not (_whole(b, 0) and b < 63)
     ):  # fmt: skip
         return None
+    if function in ZERO_RAISES and not _has_sign(b):
+        if not _symbolic(b):
+            return None
+        owner.guard(ops.ne(_node(b), constant(0, "int64")))
     if {_kind(a), _kind(b)} == {bool} and function in LOGIC:
         return known(owner, LOGIC[function](*[ops.cast(_node(x), "bool") for x in (a, b)]), bool)
     build, corners = OF_INTS[function]
@@ -295,6 +300,12 @@ def _positive(b):
     """Whether a number is an int above zero."""
     found = _range(b) if _kind(b) is int else None
     return found is not None and found[0] > 0
+
+
+def _has_sign(b):
+    """Whether a number is an int that is surely not zero."""
+    found = _range(b) if _kind(b) is int else None
+    return found is not None and (found[0] > 0 or found[1] < 0)
 
 
 def _of_sizes(x):

@@ -126,6 +126,40 @@ def test_math_raises_what_python_raises():
                 each(-np.ones(12))
 
 
+def common_factors(n, low, high):
+    """Of each i and j the greatest common divisor: neither loop unrolls."""
+    out = np.zeros((n, 10), dtype=np.int64)
+    for i in range(n):
+        for j in range(10):
+            a, b = low * (i + 1), high + j
+            while b:
+                a, b = b, a % b
+            out[i, j] = a
+    return out
+
+
+def shares(n, low, k):
+    """Quotients and remainders by what goes through 0, or up to it."""
+    total = rest = 0
+    for i in range(n):
+        total += (100 - 7 * i) // (low + i)
+        rest += (i * i - 50) % (low + i) + (i - 9) // -3 + (i - 9) % -4 + i % k
+    return total, rest
+
+
+def test_ints_divided_by_what_a_loop_computes():
+    """Floors and signs are Python's, and so is the error of the turn that divides by 0."""
+    for arguments in ((12, 1, 1), (12, -1, 3), (30, 4, -25), (3, 0, 0)):
+        assert "scan of" in check(common_factors, *arguments).explain()
+    jitted = ck.jit(shares)
+    for arguments in ((20, 1, 3), (20, -40, 5), (11, 3, -7), (0, 0, 1)):
+        same(shares(*arguments), jitted(*arguments))
+    for arguments in ((20, -5, 3), (20, 0, 3), (20, 1, 0), (20, -19, 2)):
+        for each in (shares, jitted):
+            with pytest.raises(ZeroDivisionError):
+                each(*arguments)
+
+
 def shadowed(x):
     float = np.square  # noqa: A001
     return float(x)
