@@ -91,6 +91,12 @@ EQUIVALENT = {
         ),
     },
     "ckernels/src/gemm/gemm.c": {
+        "`||` for `&&` in `int small = builtin && !s->trans_b && s->m >= s->n && s->n <= "
+        "SMALL_COLS`, column 39": "The same bits from any grid: it decides how fast they come.",
+        "`||` for `&&` in `g->by_column = g->batch == 1 && s->m < FEW_ROWS && bytes > "
+        "FEW_BYTES;`, column 52": "The same bits from any grid: it decides how fast they come.",
+        "`>` for `>=` in `if (can_down && (!can_across || small || s->m / down * 2 >= s->n / "
+        "across))`, column 65": "The same bits from any grid: it decides how fast they come.",
         "`<=` for `<` in `int few = s->m < FEW_ROWS && s->n >= 2 * MIN_COLS && bytes <= "
         "FEW_BYTES;`, column 19": "The same bits from any grid: it decides how fast they come.",
     },
@@ -139,5 +145,42 @@ EQUIVALENT = {
     "ckernels/src/attention/scores.c": {
         "`<=` for `<` in `return w->fill > -INFINITY && most - w->fill < (w->d->dtype ? 750 : "
         "110);`, column 49": "exp(-750) is 0 in double precision, exp(-110) in single.",
+    },
+    "ckernels/src/gemm/builtin.c": {
+        "`<` for `<=` in `return b_col == 1 && m <= rows;`, column 27": (
+            "B is packed or read where it lies, to the same bits."
+        ),
+    },
+    "ckernels/src/gemm/microkernel.h": {
+        "`<` for `<=` in `else if (stride == 1 && lines <= 32)`, column 38": (
+            "A copy of 32 lines and their transposition move the same numbers."
+        ),
+    },
+    "ckernels/src/image/conv.c": {
+        "`<=` for `<` in `while (c->w.bands * c->splits < TASKS / 4 && c->splits * 2 <= "
+        "c->groups * c->blocks`, column 34": (
+            "Outputs are parted among more tasks, each of them summed as before."
+        ),
+    },
+    "ckernels/src/order/equal.c": {
+        "`<=` for `<` in `while (bins < 2 * n)`, column 16": (
+            "A table of twice as many bins holds the same."
+        ),
+    },
+    "ckernels/src/plan/classes.c": {
+        "never `if` in `if (!symbols)`, column 12": "Only where memory ends are there none.",
+    },
+    "ckernels/src/plan/plan.c": {
+        "`&&` for `||` in `if (!plan->outputs || !plan->updates || !plan->instrs || "
+        "!plan->rows || !plan->dims)`, column 73": "Only where memory ends is one of them missing.",
+        "`>=` for `>` in `plan->long_run = work > CK_RELEASE_NS;`, column 26": (
+            "A call of just that length may keep Python's lock or let it go."
+        ),
+        "never `if` in `if (!f->arena)`, column 8": "Only where memory ends is there none.",
+    },
+    "ckernels/src/python/dispatch.c": {
+        "never `if` in `if (t != self->last && take_out(self, t)) {`, column 16": (
+            "Which trace is asked first decides how soon the right one is found."
+        ),
     },
 }
