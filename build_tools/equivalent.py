@@ -28,6 +28,7 @@ EQUIVALENT = {
         ),
     },
     "ckernels/graph/sizes.py": {
+        "`b != 0` is `b == 0`": "The same question, of which nobody reads the answer.",
         "without `or max((len(m) for m, _ in terms)) > 4`": (
             "It bounds the work for a bound, which grows as 2 to the number of factors."
         ),

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from ckernels.base.errors import ShapeError
 from ckernels.graph.shapes import broadcast, dense_strides, in_memory, known_same, same
 from ckernels.graph.sizes import ShapeClass
 
@@ -74,3 +75,16 @@ def test_strides_ask_nothing_of_sizes():
     outer, middle, inner = dense_strides((0, 1, 2), (4, n, m))
     assert (outer.value, middle.value, inner) == (6, 6, 1) and not of.assumed
     assert outer is n * m
+
+
+@pytest.mark.parametrize(
+    "what, text",
+    [
+        ("add", "cannot add shapes (2, 3) and (4,): axis 1"),
+        ("clip", "cannot broadcast shapes (2, 3) and (4,) in clip"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_told_with_what_is_done(what, text):
+    with pytest.raises(ShapeError) as problem:
+        broadcast(what, (2, 3), (4,))
+    assert str(problem.value).startswith(text)

@@ -328,3 +328,11 @@ def test_slices_whose_bounds_alone_are_open(step):
     for start, stop in ((3, 8), (2, 7), (4, 6)):  # no value was taken for granted
         line = range(9)[slice(start, stop, abs(step))]
         assert evaluated(of, [found.start, found.count], [start, stop]) == [line.start, len(line)]
+
+
+def test_a_divisor_that_other_sizes_make_zero_is_asked_about():
+    of, (n,) = made(8)
+    quotient, rest = 100 // (n - 2), 100 % (n - 2)
+    assert of.assumed and evaluated(of, [quotient, rest], [8]) == [16, 4]
+    assert evaluated(of, [quotient, rest], [12]) == [10, 0]
+    assert evaluated(of, [quotient, rest], [2]) is None

@@ -7,7 +7,7 @@ import pytest
 
 import ckernels as K
 from ckernels.graph.sizes import Written
-from ckernels.plan.instructions import flatten
+from ckernels.plan.instructions import Scan, flatten
 from ckernels.plan.memory import ALIGN, Arena, arrange, keep_apart, lifetimes, overwrite, piled
 
 _runtime = pytest.importorskip("ckernels._runtime", reason="the C runtime was not built")
@@ -173,3 +173,20 @@ def test_sizes_beyond_the_machine_are_refused():
     with pytest.raises(ValueError):
         _runtime.stack(np.array([8]), np.array([0]), np.zeros(0, np.int64))
     assert Arena([], [], []).offsets([]) == ({}, 0)
+
+
+def test_what_a_loop_shares_with_its_outside_lives_through_all_of_its_steps():
+    """But for what each step makes anew: that ends with the last that reads it."""
+    a, b, c, t, u, out = (("tmp", k) for k in range(6))
+    loop = Scan.__new__(Scan)
+    vars(loop).update(reads=[], writes=[], body=[Made([], [])] * 3)
+    steps = [Made([], [a]), Made([], [b]), loop, Made([a], [t]), Made([t], [u]),
+             Made([u, b], [c]), Made([c], [out]), Made([("in", 0)], [])]  # fmt: skip
+    assert lifetimes(steps) == {
+        a: [0, 5.5],
+        b: [1, 5.5],
+        t: [3, 4],
+        u: [4, 5],
+        c: [2, 6],
+        out: [6, 6],
+    }
