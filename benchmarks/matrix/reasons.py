@@ -33,8 +33,8 @@ REASONS = (
     ("max*|min*", "*", "float64", SUPPOSED + "NaN is kept apart from the maximum, one more "
      "comparison for each vector."),
     ("sort", "*", "*", "NumPy's sorts, called row by row; the rest is one copy beside them."),
-    ("transpose|reverse|concatenate*", "*", "uint8|bool", "Rows of 3 to 15 bytes, and every second "
-     "byte, are moved one by one."),
+    ("transpose|reverse|concatenate*", "*", "uint8|bool", "Every second byte, and rows of 3 to 15 "
+     "bytes that are turned, are moved one by one."),
     ("is*", "every second*", "float64", "Not looked into."),
     (f"{MOVED}|{PLAIN}|sum*|prod*|mean*|max*|min*", "*", "*", SUPPOSED + "both wait for memory or "
      "for fresh pages: such cells change sides from run to run."),

@@ -1,4 +1,4 @@
-"""Elementwise nests: a flat range of rows, tiles for transposed operands."""
+"""Elementwise nests: a flat range of rows, rows that move, tiles for transposed operands."""
 
 from contextlib import contextmanager
 
