@@ -139,6 +139,28 @@ def test_the_list_of_those_that_decide_nothing_names_changes():
         assert all(reason.endswith(".") for reason in whats.values())
 
 
+def test_mutants_of_c_ask_the_tests_that_reach_them(monkeypatch):
+    """The fastest first; what no test reaches is left to those of its room."""
+    path, given = mutants.ROOT / "ckernels/src/image/pool.c", []
+    reaches = [["a.py::1", 0.2, [1, 2]], ["a.py::2", 0.1, [1]], ["b.py::1", 0.3, [1, 7]]]
+
+    def asked(jobs, files, *others):
+        given.append((jobs, files, others))
+        return iter([(jobs[0], {"reaches": reaches})])
+
+    monkeypatch.setattr(mutants.warm, "asked", asked)
+    chosen = [(key, path, None) for key in ("one", "two", "three")]
+    jobs = list(mutants.in_runtime(chosen, {1, 2, 3}, "tree", "switch", {}))
+    assert [(job["key"], job["number"], job["tests"]) for job in jobs] == [
+        ("one", 1, ["a.py::2", "b.py::1", "a.py::1"]),
+        ("two", 2, ["a.py::1"]),
+    ]
+    assert jobs[1]["seconds"] == {"a.py::1": 0.2}
+    ((everything,), files, others), = given  # fmt: skip
+    assert everything["tests"] is None and others == ("tree", "switch", {})
+    assert {"tests/src/image/test_pool.py", "tests/plan/test_bands.py"} < files
+
+
 def made_tree(folder):
     """A project of one module, with a test that sees its first condition and not its second."""
     for path, text in {
