@@ -186,8 +186,7 @@ NAMES = {
         ParamsType TensorConstant TensorType TensorVariable as_tensor_variable cgen change_flags
         config frozendict get_scalar_type gof mul_without_zeros pprint scalar""",
     "tensor.extra_ops": """
-        CpuContiguous DisconnectedType EnumList FillDiagonalOffset Generic ParamsType
-        RavelMultiIndex UnravelIndex bartlett_ basic cpu_contiguous disconnected_type
+        DisconnectedType EnumList Generic ParamsType bartlett_ basic disconnected_type
         fill_diagonal_ fill_diagonal_offset_ gof gradient int_t nlinalg scalar tensor""",
     "tensor.fft": """
         DisconnectedType gof""",
@@ -204,25 +203,24 @@ NAMES = {
     "tensor.inplace": """
         elemwise fill_inplace pprint printing scal""",
     "tensor.nlinalg": """
-        AllocDiag Cholesky DimShuffle DisconnectedType Dot Dot22 Eigh EighGrad ExtractDiag
-        Hint HintsFeature HintsOptimizer Optimizer QRFull QRIncomplete Solve TensorInv
-        TensorSolve cholesky eigvalsh hints inv_as_solve is_hint_node is_positive is_psd
+        DimShuffle DisconnectedType Dot Dot22 EighGrad Hint HintsFeature HintsOptimizer
+        Optimizer QRFull QRIncomplete hints inv_as_solve is_hint_node is_positive is_psd
         is_symmetric local_det_chol local_log_pow local_log_prod_sqr local_optimizer logger
-        no_transpose_symmetric psd psd_solve_with_chol register_canonicalize register_specialize
-        register_stabilize remove_hint_nodes spectral_radius_bound tag_solve_triangular
-        tensor transinv_to_invtrans""",
+        no_transpose_symmetric psd_solve_with_chol register_canonicalize register_specialize
+        register_stabilize remove_hint_nodes tag_solve_triangular tensor
+        transinv_to_invtrans""",
     "modules.tensor.nnet": """
-        Apply ConvOp CrossentropyCategorical1Hot
-        DisconnectedType ScalarSoftsign abstract_conv2d as_tensor_variable copy_stack_trace
-        crossentropy_to_crossentropy_with_softmax
+        Apply ConvOp DisconnectedType ScalarSoftsign abstract_conv2d as_tensor_variable
+        copy_stack_trace crossentropy_to_crossentropy_with_softmax
         crossentropy_to_crossentropy_with_softmax_with_bias elemwise extra_ops gof
         grad_not_implemented graph_merge_softmax_with_crossentropy_softmax
         local_advanced_indexing_crossentropy_onehot
-        local_advanced_indexing_crossentropy_onehot_grad local_argmax_pushdown local_logsoftmax
-        local_logsoftmax_grad local_softmax_grad_to_crossentropy_with_softmax_grad
-        local_softmax_with_bias local_useless_crossentropy_softmax_1hot_with_bias_dx_alloc opt
-        optdb scalar scalar_sigmoid scalar_softsign sigmoid_inplace softmax_simplifier subtensor
-        tensor values_eq_approx_remove_inf values_eq_approx_remove_nan""",
+        local_advanced_indexing_crossentropy_onehot_grad local_argmax_pushdown
+        local_logsoftmax local_logsoftmax_grad
+        local_softmax_grad_to_crossentropy_with_softmax_grad local_softmax_with_bias
+        local_useless_crossentropy_softmax_1hot_with_bias_dx_alloc opt optdb scalar
+        scalar_sigmoid scalar_softsign sigmoid_inplace softmax_simplifier subtensor tensor
+        values_eq_approx_remove_inf values_eq_approx_remove_nan""",
     "tensor.nnet.abstract_conv": """
         Apply BaseCorr3dMM BaseCorrMM EnumList NotScalarConstantError Op OpenMPOp
         ParamsType TensorType blas blas_header_version blas_headers

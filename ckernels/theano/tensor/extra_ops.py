@@ -258,14 +258,27 @@ def fill_diagonal(a, val):
     return FillDiagonal()(a, val)
 
 
+class FillDiagonalOffset(KernelOp):
+    """A matrix with a value on one of its diagonals."""
+
+    def __init__(self):
+        KernelOp.__init__(self, _on_diagonal, "FillDiagonalOffset")
+
+    def make_node(self, a, val, offset):
+        a, val, offset = map(as_tensor_variable, (a, val, offset))
+        if a.ndim != 2:
+            raise UsageError(f"fill_diagonal_offset fills a matrix, not a tensor of {a.ndim} axes")
+        if val.ndim or offset.ndim or offset.dtype not in DISCRETE:
+            raise UsageError("FillDiagonalOffset: the value and the integer offset must be scalars")
+        return KernelOp.make_node(self, a, val.astype(a.dtype), offset)
+
+    def __reduce__(self):
+        return FillDiagonalOffset, ()
+
+
 def fill_diagonal_offset(a, val, offset):
     """The matrix `a` with the scalar `val` on the diagonal `offset`."""
-    a, val, offset = map(as_tensor_variable, (a, val, offset))
-    if a.ndim != 2:
-        raise UsageError(f"fill_diagonal_offset fills a matrix, not a tensor of {a.ndim} axes")
-    if val.ndim or offset.ndim or offset.dtype not in DISCRETE:
-        raise UsageError("FillDiagonalOffset: the value and the integer offset must be scalars")
-    return KernelOp(_on_diagonal, "FillDiagonalOffset")(a, val.astype(a.dtype), offset)
+    return FillDiagonalOffset()(a, val, offset)
 
 
 def to_one_hot(y, nb_class, dtype=None):
@@ -402,6 +415,37 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
             i = valued(i, "invalid entry in coordinates array", all(i >= 0), all(i < d))
         total = total * d + i
     return total
+
+
+class UnravelIndex:
+    """The op of `unravel_index`; a call makes a list of variables."""
+
+    def __init__(self, ndim=None, order="C"):
+        self.ndim, self.order = ndim, order
+
+    def __call__(self, indices, dims):
+        return list(unravel_index(indices, dims, self.order, self.ndim))
+
+
+class RavelMultiIndex:
+    """The op of `ravel_multi_index`, of coordinates and sizes; a call makes a variable."""
+
+    def __init__(self, mode="raise", order="C"):
+        self.mode, self.order = mode, order
+
+    def __call__(self, *coordinates_and_dims):
+        *coordinates, dims = coordinates_and_dims
+        return ravel_multi_index(tuple(coordinates), dims, self.mode, self.order)
+
+
+class CpuContiguous:
+    """The op that makes a variable lie in C order, as arrays that a function returns do."""
+
+    def __call__(self, x):
+        return as_tensor_variable(x)
+
+
+cpu_contiguous = CpuContiguous()
 
 
 class SearchsortedOp:

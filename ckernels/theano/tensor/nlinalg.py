@@ -1,10 +1,12 @@
 """theano.tensor.nlinalg: decompositions, inverses, determinants, norms."""
 
+import sys
+
 import numpy as np
 
-from ... import ops
+from ... import ops as _ops
 from ...base import given as _given
-from ...base.errors import ArgumentError, NotSupported
+from ...base.errors import ArgumentError, NotSupported, UsageError
 from ..base.exceptions import RefusedError
 from ..base.names import absent_of as _absent_of
 from ..classes.meanings import floats, upcast
@@ -70,12 +72,12 @@ class Det(KernelOp):
         return KernelOp.make_node(self, _matrix(x))
 
 
-_inverse, _pinv, _det = _float(ops.inverse), _float(ops.pinv), _float(ops.det)
+_inverse, _pinv, _det = _float(_ops.inverse), _float(_ops.pinv), _float(_ops.det)
 matrix_inverse, pinv, det = MatrixInverse(), MatrixPinv(), Det()
 
 
 def _svd(x, full_matrices, compute_uv):
-    return ops.svd(floats(x), full_matrices, compute_uv)
+    return _ops.svd(floats(x), full_matrices, compute_uv)
 
 
 class SVD(KernelOp):
@@ -104,7 +106,7 @@ def svd(a, full_matrices=1, compute_uv=1):
 
 
 def _qr(x, mode):
-    q, r = ops.qr(floats(x))
+    q, r = _ops.qr(floats(x))
     return [q, r] if mode == "reduced" else r
 
 
@@ -125,16 +127,30 @@ def qr(a, mode="reduced"):
 def _eigh(x, lower):
     x = floats(x)
     if not lower:
-        x = ops.transpose(x)
-    w, v = ops.eigh(x)
+        x = _ops.transpose(x)
+    w, v = _ops.eigh(x)
     return [w, v]
 
 
-def eigh(a, UPLO="L"):  # noqa: N803 (NumPy's name)
+class Eigh(KernelOp):
     """[eigenvalues in order, eigenvectors in columns] of a symmetric matrix, from one triangle."""
-    if UPLO not in ("L", "U"):
-        raise RefusedError("UPLO is 'L' or 'U'")
-    return KernelOp(_eigh, "Eigh", lower=UPLO == "L")(_matrix(a))
+
+    def __init__(self, UPLO="L"):  # noqa: N803 (NumPy's name)
+        if UPLO not in ("L", "U"):
+            raise RefusedError("UPLO is 'L' or 'U'")
+        KernelOp.__init__(self, _eigh, "Eigh", lower=UPLO == "L")
+        self.UPLO = UPLO
+
+    def make_node(self, x):
+        return KernelOp.make_node(self, _matrix(x))
+
+    def __reduce__(self):
+        return Eigh, (self.UPLO,)
+
+
+def eigh(a, UPLO="L"):  # noqa: N803
+    """[eigenvalues in order, eigenvectors in columns] of a symmetric matrix, from one triangle."""
+    return Eigh(UPLO)(a)
 
 
 def matrix_dot(*args):
@@ -177,6 +193,52 @@ def extract_diag(x):
 def alloc_diag(x):
     """The matrix of a diagonal."""
     return creation.diag(x)
+
+
+class ExtractDiag(creation.ExtractDiag):
+    """The diagonal of a matrix."""
+
+    def __init__(self, view=False):
+        super().__init__()
+
+    def make_node(self, x):
+        x = as_tensor_variable(x)
+        if x.ndim != 2:
+            raise UsageError(f"a matrix has a diagonal, not what is of {x.ndim} dimensions")
+        return KernelOp.make_node(self, x)
+
+    def __reduce__(self):
+        return ExtractDiag, ()
+
+
+class AllocDiag(creation.AllocDiag):
+    """The matrix of a diagonal."""
+
+    def __init__(self):
+        super().__init__()
+
+    def make_node(self, x):
+        x = as_tensor_variable(x)
+        if x.ndim != 1:
+            raise UsageError(f"a diagonal is a vector, not of {x.ndim} dimensions")
+        return KernelOp.make_node(self, x)
+
+    def __reduce__(self):
+        return AllocDiag, ()
+
+
+def psd(v):
+    """`v`, of which the program knows that it is positive definite; nothing is made of that."""
+    return as_tensor_variable(v)
+
+
+def spectral_radius_bound(X, log2_exponent):  # noqa: N803 (Theano's name)
+    """A bound of the absolute eigenvalues of a symmetric matrix, by its power 2 ** log2_exponent:
+    trace(X ** k) ** (1 / k)."""
+    X, count = _matrix(X), _given.integer(log2_exponent, "log2_exponent")  # noqa: N806
+    if count <= 0:
+        raise ArgumentError(f"log2_exponent is above 0, not {count}")
+    return trace(matrix_power(X, 2**count)) ** 0.5**count
 
 
 def norm(x, ord):
@@ -231,9 +293,29 @@ def tensorsolve(a, b, axes=None):
     return found.reshape(inner, ndim=len(inner))
 
 
+class TensorInv:
+    """The op of `tensorinv`; a call makes a variable."""
+
+    def __init__(self, ind=2):
+        self.ind = ind
+
+    def __call__(self, a):
+        return tensorinv(a, self.ind)
+
+
+class TensorSolve:
+    """The op of `tensorsolve`; a call makes a variable."""
+
+    def __init__(self, axes=None):
+        self.axes = axes
+
+    def __call__(self, a, b):
+        return tensorsolve(a, b, self.axes)
+
+
 def _eig(x):
     x = floats(x)
-    return [ops.cast(ops.real(part), x.dtype) for part in ops.eig(x)]
+    return [_ops.cast(_ops.real(part), x.dtype) for part in _ops.eig(x)]
 
 
 class Eig(KernelOp):
@@ -252,12 +334,14 @@ eig = Eig()
 def _lstsq(x, y, rcond):
     """NumPy's four results; residuals are empty unless there are more equations than rank."""
     x = floats(x)
-    found, left, rank = ops.lstsq(x, floats(y), rcond)
-    left = ops.flatten(left) if left.ndim else ops.expand(left, (0,))
-    rows, columns = (ops.cast(ops.to_node(ops.getitem(ops.shape(x), k)), "int64") for k in (0, 1))
-    told = ops.logical_and(ops.eq(rank, columns), ops.gt(rows, columns))
-    count = ops.mul(ops.cast(told, "int64"), ops.getitem(ops.shape(left), 0))
-    return [found, ops.getitem(left, slice(None, count)), rank, ops.svd(x, compute_uv=False)]
+    found, left, rank = _ops.lstsq(x, floats(y), rcond)
+    left = _ops.flatten(left) if left.ndim else _ops.expand(left, (0,))
+    rows, columns = (
+        _ops.cast(_ops.to_node(_ops.getitem(_ops.shape(x), k)), "int64") for k in (0, 1)
+    )
+    told = _ops.logical_and(_ops.eq(rank, columns), _ops.gt(rows, columns))
+    count = _ops.mul(_ops.cast(told, "int64"), _ops.getitem(_ops.shape(left), 0))
+    return [found, _ops.getitem(left, slice(None, count)), rank, _ops.svd(x, compute_uv=False)]
 
 
 class lstsq(KernelOp):  # noqa: N801 (Theano's name)
@@ -271,7 +355,7 @@ class lstsq(KernelOp):  # noqa: N801 (Theano's name)
 
     def make_node(self, x, y, rcond=-1):
         x, y, rcond = map(as_tensor_variable, (x, y, rcond))
-        known = ops.known_value(rcond.node) if rcond.ndim == 0 else None
+        known = _ops.known_value(rcond.node) if rcond.ndim == 0 else None
         if known is None or x.ndim != 2:
             return ByNumPy(_numpy_lstsq, "lstsq", _lstsq_types).make_node(x, y, rcond)
         return KernelOp.make_node(lstsq(float(known)), x, y)
@@ -324,4 +408,8 @@ class ByNumPy(Op):
         return [grad_not_implemented(self, k, x) for k, x in enumerate(inputs)]
 
 
-__getattr__ = _absent_of("theano.tensor.nlinalg")
+ops = sys.modules[__name__]  # theano.sandbox.linalg, which this module is too, has them in `ops`
+
+__getattr__ = _absent_of(
+    "theano.tensor.nlinalg", {"tensor.slinalg": "Cholesky Solve cholesky eigvalsh"}
+)

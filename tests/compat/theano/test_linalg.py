@@ -193,3 +193,43 @@ def test_the_gradient_of_cholesky_is_nan_everywhere_without_a_factor(lower):
     good, bad = np.array([[2.0, 0.3], [0.3, 1.5]]), np.array([[1, 0.2], [0.2, -2]])
     assert np.isnan(f(bad)).all()
     np.testing.assert_allclose(f(good), plain(good), rtol=1e-12)
+
+
+def test_the_ops_by_theano_s_names():
+    """Classes of ops, also those that older programs import from sandbox.linalg.ops."""
+    from ckernels.compat.theano.sandbox.linalg import ops as old
+    from ckernels.compat.theano.tensor import extra_ops, nlinalg, nnet, slinalg
+
+    a, v, i = T.dmatrix("a"), T.dvector("v"), T.lvector("i")
+    matrix, labels = np.array([[4.0, 1, 0], [1, 3, 1], [0, 1, 2]]), np.array([2, 0, 1])
+    values = {a: matrix, v: np.arange(3.0), i: labels}
+    rows = np.exp(matrix) / np.exp(matrix).sum(1, keepdims=True)
+    wanted = {
+        nlinalg.Eigh()(a)[0]: np.linalg.eigvalsh(matrix),
+        nlinalg.Eigh("U")(a)[0]: np.linalg.eigvalsh(matrix),
+        nlinalg.ExtractDiag(view=True)(a): [4, 3, 2],
+        nlinalg.AllocDiag()(v): np.diag([0, 1, 2]),
+        nlinalg.TensorInv(1)(a): np.linalg.inv(matrix),
+        nlinalg.TensorSolve()(a, v): np.linalg.solve(matrix, [0, 1, 2]),
+        old.Cholesky()(a): np.linalg.cholesky(matrix),
+        old.Solve()(a, v): np.linalg.solve(matrix, [0, 1, 2]),
+        old.psd(a): matrix,
+        old.spectral_radius_bound(a, 3): np.trace(np.linalg.matrix_power(matrix, 8)) ** 0.125,
+        extra_ops.FillDiagonalOffset()(a, 7.0, -1): matrix + np.diag([6.0, 6], -1),
+        extra_ops.UnravelIndex()(i, (3, 1))[0]: labels,
+        extra_ops.RavelMultiIndex("wrap")(i, i, (2, 3)): (labels % 2) * 3 + labels,
+        extra_ops.cpu_contiguous(a.T): matrix.T,
+        nnet.CrossentropyCategorical1Hot()(nnet.softmax(a), i): -np.log(rows[[0, 1, 2], labels]),
+    }
+    for found, want in wanted.items():
+        inputs = [x for x in theano.gof.graph.inputs([found]) if x in values]
+        given = [values[x] for x in inputs]
+        np.testing.assert_allclose(theano.function(inputs, found)(*given), want, atol=1e-12)
+    assert old.Cholesky is slinalg.Cholesky and nlinalg.Eigh("U") == nlinalg.Eigh("U")
+    assert pickle.loads(pickle.dumps(nlinalg.Eigh("U"))) == nlinalg.Eigh("U") != nlinalg.Eigh()
+    assert nlinalg.ExtractDiag() == nlinalg.ExtractDiag(True)
+    with pytest.raises(ValueError, match="above 0"):
+        old.spectral_radius_bound(a, 0)
+    for build in (lambda: nlinalg.AllocDiag()(a), lambda: nlinalg.ExtractDiag()(v)):
+        with pytest.raises(TypeError):
+            build()

@@ -27,7 +27,7 @@ NEVER = "neither here nor in Theano 1.0.5"
         (nlinalg, "QRIncomplete"),
         (slinalg, "CholeskyGrad"),
         (T, "gammainc"),
-        (T.nnet, "CrossentropyCategorical1Hot"),
+        (T.nnet, "ScalarSoftsign"),
         (T.nnet.abstract_conv, "BaseCorrMM"),
         (theano.compile, "orig_function"),
         (theano.scan_module, "traverse"),

@@ -272,6 +272,13 @@ def crossentropy_categorical_1hot(coding_dist, true_one_of_n):
     return -log(coding_dist[rows, KernelOp(_labels, "labels")(true_one_of_n, coding_dist)])
 
 
+class CrossentropyCategorical1Hot:
+    """The op of `crossentropy_categorical_1hot`; a call makes a variable."""
+
+    def __call__(self, coding_dist, true_one_of_n):
+        return crossentropy_categorical_1hot(coding_dist, true_one_of_n)
+
+
 def categorical_crossentropy(coding_dist, true_dist):
     """The cross-entropy of rows: labels are rows of probabilities, or a vector of integers."""
     coding_dist, true_dist = as_tensor_variable(coding_dist), as_tensor_variable(true_dist)

@@ -22,6 +22,7 @@ from ....tensor.nnet.bn import (
 )
 from ....tensor.nnet.ctc import ctc
 from ....tensor.nnet.losses import (
+    CrossentropyCategorical1Hot,
     CrossentropyCategorical1HotGrad,
     CrossentropySoftmax1HotWithBiasDx,
     CrossentropySoftmaxArgmax1HotWithBias,
