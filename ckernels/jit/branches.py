@@ -7,6 +7,7 @@ what is done where there is no trace, is in function.py.
 """
 
 import inspect
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,8 +28,8 @@ from .growing import Growing, settled
 from .maybe import MaybeNumber
 from .number import PythonNumber
 from .program import TracedNames
-from .trace import LARGE, SMALL, Asked, Pinned, TooDeep, Trace, placeholder
-from .trees import LEAF, flatten, put_together
+from .trace import LARGE, SMALL, Asked, Counts, Pinned, TooDeep, Trace, placeholder
+from .trees import LEAF, Static, at, containers, flatten, leaves_in, parts_of, put_together
 from .turns import roots_of
 
 LEAVES = (np.ndarray, np.generic, int, float, complex)
@@ -118,6 +119,8 @@ class Branches:
         try:
             plan = Traced(self, trace, *run_over(self, trace, leaves))
             self.ask(trace)
+        except Counts:
+            raise
         except Pinned as problem:
             if self.jitted.pin(problem.place):
                 raise
@@ -340,7 +343,7 @@ def traced_leaf(jitted, trace, place, x, node):
     def pin():
         raise Pinned(place)
 
-    return PythonNumber(trace, node, type(x), pin)
+    return PythonNumber(trace, node, type(x), pin, place in jitted.counters and type(x) is int)
 
 
 def run_over(tree, trace, leaves):
@@ -352,6 +355,7 @@ def run_over(tree, trace, leaves):
     build = TracedNames(trace, program)
     args, kwargs, free = put_together(tree.described, iter(values), build)
     build.name(free)
+    before = dict(containers((args, kwargs, free), tree.described))
     given = args, kwargs
     if jitted.static:
         bound = inspect.BoundArguments(jitted.signature, {
@@ -361,8 +365,17 @@ def run_over(tree, trace, leaves):
         found = jitted.body(build)(*given[0], **given[1])
     finally:
         build.unchanged()
-    unchanged((args, kwargs, free), tree.described, values)
-    return values, settled(found)
+    found = settled(found)
+    left = changes(jitted, (args, kwargs, free), tree.described, values, before)
+    if left:
+        new = [settled(value) for _, value in left]
+        mine, theirs = ({id(x) for _, x in containers(t, flatten(t, is_traced, []))}
+                        for t in (found, new))  # fmt: skip
+        if jitted.static or not trace.types_matter or mine & theirs:
+            raise NotSupported("it changes a list, a dict or an object that it was given")
+        jitted.changes_objects = True
+        found = Left(found, tuple([path for path, _ in left]), new)
+    return values, found
 
 
 def holds(trace):
@@ -418,13 +431,72 @@ def plain_function(tree, leaves):
                          positional_only=True)  # fmt: skip
 
 
-def unchanged(given, described, values):
-    """NotSupported where the function changed a list, a dict or an object it was given."""
-    now = []
-    description = flatten(given, is_any, now)
-    same = len(now) == len(values) and all(a is b for a, b in zip(now, values))
-    if not same or repr(description) != repr(described):
-        raise NotSupported("it changes a list, a dict or an object that it was given")
+def changes(jitted, given, described, values, held):
+    """[(path, what is there now)] where the function put something else into lists, dicts and
+    objects that it was given: held, {path: list, dict or object}, are these. NotSupported for
+    lists and dicts of another length."""
+    refused = NotSupported("it changes a list, a dict or an object that it was given")
+    leaves, found = iter(enumerate(values)), []
+
+    def look(tree, description, path):
+        if description == LEAF:
+            place, was = next(leaves)
+            if tree is not was:
+                found.append((path, tree))
+                if type(was) is int and not (type(tree) is int and tree == was):
+                    jitted.count(place)
+            return
+        kind, now = description[0], []
+        if kind == "static" or Static in description:
+            if flatten(tree, is_any, now) != description or any(
+                x is not next(leaves)[1] for x in now
+            ):  # fmt: skip
+                if kind != "static":
+                    raise refused
+                found.append((path, tree))
+            return
+        if path in held and held[path] is not tree:
+            found.append((path, tree))
+            for _ in range(leaves_in(description)):
+                next(leaves)
+            return
+        keys = len(vars(tree)) if kind is object else len(tree)
+        mine = description[2] if kind is object else description[1]
+        if keys != len(mine) and kind is not object or kind is object and not (
+            set(mine) <= set(vars(tree))
+        ):  # fmt: skip
+            raise refused
+        if kind is dict and list(tree) != [k for _, k in mine]:
+            raise refused
+        for key, part, inner in parts_of(tree, description):
+            look(part, inner, (*path, key))
+        if kind is object:
+            found.extend(((*path, k), v) for k, v in vars(tree).items() if k not in mine)
+
+    look(given, described, ())
+    seen = {id(x) for x in held.values()}
+    for _, value in found:
+        inner = [id(x) for _, x in containers(value, flatten(value, is_traced, []))]
+        if seen.intersection(inner) or len(set(inner)) < len(inner):
+            raise refused
+        seen.update(inner)
+    return found
+
+
+class Left(NamedTuple):
+    """What a call returns, and what it leaves in lists, dicts and objects that it was given."""
+
+    result: object
+    places: tuple
+    values: list
+
+    def put(self, given):
+        """Put it there; given: (args, kwargs, values of free names)."""
+        for path, value in zip(self.places, self.values):
+            holder = at(given, path[:-1])
+            holder = holder if isinstance(holder, (dict, list)) else vars(holder)
+            holder[path[-1]] = value
+        return self.result
 
 
 class Traced:
@@ -479,8 +551,10 @@ class Traced:
 
     def end(self):
         """The end of a path as the runtime's Dispatch takes it; None where it is Python's."""
-        if len(self.makers) > MOST_RESULTS or (
-            self.compiled is not None and not gives_arrays(self.compiled)
+        if (
+            len(self.makers) > MOST_RESULTS
+            or self.described[0] is Left
+            or (self.compiled is not None and not gives_arrays(self.compiled))
         ):
             return None
         owners, taken, parts = {}, set(), []

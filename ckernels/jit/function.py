@@ -32,6 +32,7 @@ from .branches import (
     SIZES,
     Branches,
     HalfWritten,
+    Left,
     NotTraced,
     RefusedPath,
     Traced,
@@ -42,8 +43,8 @@ from .branches import (
 from .number import PythonNumber
 from .program import Reads, TracedNames, plain
 from .syntax import transformed
-from .trace import LARGE, SMALL, Asked, Pinned
-from .trees import Static, flatten, functions_of
+from .trace import LARGE, SMALL, Asked, Counts, Pinned
+from .trees import Static, containers, flatten, functions_of
 
 VARIANTS = 24  # values of pinned numbers that get traces of their own; beyond, calls are NumPy's
 
@@ -100,8 +101,11 @@ class Jitted(Dispatch):
         self.static = _names(static, function)
         self.background = given.flag(background, "background")
         self.plans, self.pinned, self.noted = {}, set(), set()
+        self.refusal = None  # why its names cannot be traced, as long as they are what they were
+        self.counters = set()  # places of ints in objects that calls change
         self.program, self.lock, self.counts = None, locks.rlock(), {}
         self.signature, self.threads = None, {}
+        self.changes_objects = False  # whether a trace leaves something in objects it is given
 
     def __get__(self, instance, owner=None):
         return self if instance is None else functools.partial(self, instance)
@@ -134,12 +138,17 @@ class Jitted(Dispatch):
             trace = self.around(args, kwargs)
             if trace is not None:
                 return self.inside(trace, args, kwargs)
-            return self.numpy(problem, args, kwargs)
+            try:
+                return self.numpy(problem, args, kwargs)
+            finally:
+                problem.__traceback__ = None  # which has the arguments, where it is kept
         plan, leaves = found
         if plan is None:
             return self.function(*args, **kwargs)
         if isinstance(plan, Exception):
             return self.numpy(plan, args, kwargs)
+        if self.changes_objects and self.twice(args, kwargs):
+            return self.shared(*args, **kwargs)
         try:
             done, value = plan.run(leaves)
         except Pinned:  # on a path that no call took before
@@ -162,8 +171,15 @@ class Jitted(Dispatch):
             return result
         self.dispatched(plan.of_sizes(leaves), leaves)
         if done:
-            return value
+            left = type(value) is Left
+            return value.put((args, kwargs, self.program.current())) if left else value
         return (self.shared if value == "shared" else self.missed)(*args, **kwargs)
+
+    def twice(self, args, kwargs):
+        """Whether a list, a dict or an object is in two places of what a call reads."""
+        given = args, kwargs, self.program.current()
+        found = [id(x) for _, x in containers(given, flatten(given, is_leaf, []))]
+        return len(set(found)) < len(found)
 
     def missed(self, *args, **kwargs):
         """A call whose trace does not hold."""
@@ -333,11 +349,14 @@ class Jitted(Dispatch):
     def look(self):
         """The Reads of the function as its names are now."""
         with self.lock:
+            reads = getattr(self.refusal, "reads", None)
+            if reads is not None and reads.current() is not None:
+                raise self.refusal.with_traceback(None)
             self.plans = {}
             try:
                 self.program = self.looked()
             except NotSupported as problem:
-                self.program = None
+                self.program, self.refusal = None, problem
                 raise problem
         return self.program
 
@@ -396,6 +415,14 @@ class Jitted(Dispatch):
         new = place not in self.pinned
         self.pinned.add(place)
         return new
+
+    def count(self, place):
+        """Let traces compute a number that they took for one of Python's and that calls change."""
+        if place in self.counters or not self.in_original():
+            raise NotSupported("a number that each call changes, used in Python")
+        self.counters.add(place)
+        self.pinned.discard(place)
+        raise Counts(place)
 
     def paths(self):
         """What Branches.paths gives, of all keys."""

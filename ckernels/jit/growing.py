@@ -194,7 +194,20 @@ class Growing:
         inside = [None, *self.owner.inside]
         if key == -1 and len(inside) > 1 and inside[-2] is self.level:
             return self.last(inside[-1])
+        if key == slice(None, None, -1) and not self.is_list():
+            return self.turned()
         return self.known()[key]
+
+    def turned(self):
+        """Another list of its items, from the last to the first."""
+        self.no_turn()
+        if any(isinstance(p, Appended) and p.maybe for p in self.pieces):
+            self.owner.refuse(REFUSED)
+        found = Growing(self.owner, self.kinds, self.pieces[::-1])
+        for k, p in enumerate(found.pieces):
+            if isinstance(p, Appended):
+                found.pieces[k] = p._replace(array=p.value()[::-1], length=None)
+        return found
 
     def last(self, level):
         """The last item, where a loop appends one in each turn."""

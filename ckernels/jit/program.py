@@ -129,7 +129,11 @@ class Reads:
         self.given = []  # functions among the arguments, and classes of objects among them
         self.kinds = {}  # classes of the user's, as keys
         self.refused = {}  # {id of one of them: why it cannot be traced}
-        self.look(function)
+        try:
+            self.look(function)
+        except NotSupported as problem:
+            problem.reads = self  # as long as these names are what they are
+            raise
 
     def look(self, function):
         if id(function) in self.known:

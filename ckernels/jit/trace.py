@@ -41,6 +41,11 @@ class Pinned(Exception):
         self.place = place
 
 
+class Counts(Pinned):
+    """A number that was used in Python is another one after each call, in an object that the call
+    changes: the trace is to be made again with the number computed in it."""
+
+
 class Asked(Exception):
     """A number that only data decides was asked for. what: how; line: the user's."""
 

@@ -116,6 +116,42 @@ def is_function(description):
     return kind is types.FunctionType or issubclass(kind, type) or hasattr(kind, "traced_function")
 
 
+def containers(tree, description, path=()):
+    """(path, list, dict or object) of a tree, by its description."""
+    if description == LEAF or description[0] in ("static", Static) or Static in description:
+        return
+    if description[0] is not tuple and not issubclass(description[0], tuple):
+        yield path, tree
+    for key, part, described in parts_of(tree, description):
+        yield from containers(part, described, (*path, key))
+
+
+def leaves_in(description):
+    """How many leaves a description has."""
+    if description == LEAF:
+        return 1
+    return 0 if description[0] == "static" else sum(map(leaves_in, description[-1]))
+
+
+def parts_of(tree, description):
+    """(key, part, its description) of a tree that is as the description says, but for attributes
+    that objects got since."""
+    kind = description[0]
+    if kind is dict:
+        return [(k, tree[k], d) for (_, k), d in zip(description[1], description[2])]
+    if kind is object:
+        held = vars(tree)
+        return [(k, held[k], d) for k, d in zip(description[2], description[3])]
+    return [(k, part, d) for k, (part, d) in enumerate(zip(tree, description[1]))]
+
+
+def at(tree, path):
+    """What a tree has at a path."""
+    for key in path:
+        tree = (tree if isinstance(tree, (dict, list, tuple)) else vars(tree))[key]
+    return tree
+
+
 def put_together(description, leaves, build=None):
     """The tree of a description, with the next ones of the iterator `leaves`. build: what makes
     classes and functions anew."""

@@ -310,3 +310,20 @@ def test_numbers_that_become_scalars_stay_numbers_in_early_turns(function, n):
             for want, got in zip(flat(function(x[:n], 0)), flat(ck.jit(function)(x[:n], 0)),
                                  strict=True):  # fmt: skip
                 same(want, got)
+
+
+def traced_back(x):
+    j = x[-1].argmin()
+    path, signs = [j], []
+    for i in range(len(x) - 1, 0, -1):
+        j = (j + 3) % len(x)
+        path.append(j)
+        if x[i, 0] > 0:
+            signs.append(x[i, 0])
+    return np.array(path[::-1]), path[::-1], signs[::-1], len(signs[::-1])
+
+
+def test_lists_from_the_last_item_to_the_first():
+    for n in (40, 12, 3, 300):
+        check(traced_back, np.random.default_rng(n).normal(size=(n, 4)))
+    check(traced_back, -np.ones((30, 4)))

@@ -1,6 +1,7 @@
 """What a jitted function reads: imports in it, methods, partial functions and objects, functions
 among its arguments, and their names, whose values are read at each call."""
 
+import copy
 import dataclasses
 import functools
 
@@ -8,9 +9,9 @@ import numpy as np
 import pytest
 
 import ckernels as ck
-from ckernels.base.errors import ArgumentError, CKernelsWarning
+from ckernels.base.errors import ArgumentError, CKernelsWarning, NotSupported
 
-from .beside import check, same
+from .beside import check, flat, same
 
 V = np.random.default_rng(1).normal(size=12)
 
@@ -388,3 +389,106 @@ def test_functions_that_change_classes_and_functions_are_numpys(function, monkey
     with pytest.warns(CKernelsWarning, match="it (changes a class|gives a function an attribute)"):
         for k in range(1, 4):
             np.testing.assert_array_equal(f(V), V * k)
+
+
+# ---- objects that a call changes -----------------------------------------------------------------
+
+
+class Adam:
+    def __init__(self, n):
+        self.m, self.v, self.t, self.seen = np.zeros(n), np.zeros(n), 0, None
+        self.options = {"rate": 0.1, "rates": [0.0, 0.0]}
+
+    def step(self, w, g):
+        self.t += 1
+        self.m = 0.9 * self.m + 0.1 * g
+        self.v = 0.99 * self.v + 0.01 * g**2
+        self.options["rates"][0] = self.options["rate"]
+        self.options["rate"] = self.options["rate"] * 0.5
+        if self.seen is None:
+            self.seen = np.abs(g).max()
+        self.last = w
+        return w - self.m / (1 - 0.9**self.t) / (np.sqrt(self.v) + 1e-8) * self.seen
+
+
+def swapped(d, x):
+    d["a"], d["b"] = d["b"], d["a"] + x
+    return d["a"].sum()
+
+
+def into_list(parts, x):
+    parts[0] = parts[0] + x
+    parts[1] = 3.5
+    parts[0][0] = 9
+
+
+def several_steps(o, w, n):
+    for _ in range(n):
+        w = o.step(w, np.sin(w))
+    return w
+
+
+def linked(a, b, x):
+    a.x = a.x + x
+    b.x = a.x
+    return a.x
+
+
+def beside(jitted, function, *args, calls=4):
+    """The same calls of both, each with what the call before left."""
+    theirs, ours = copy.deepcopy(args), copy.deepcopy(args)
+    for _ in range(calls):
+        want, got = function(*theirs), jitted(*ours)
+        for a, b in zip(flat([want, theirs]), flat([got, ours]), strict=True):
+            same(a, b)
+    return ours
+
+
+def test_what_a_call_leaves_in_objects():
+    adam = ck.jit(lambda o, w, g: o.step(w, g))
+    beside(adam, lambda o, w, g: o.step(w, g), Adam(12), V, V**2)
+    assert not adam.report()["numpy"] and adam.report()["traces"] <= 3  # its count is no part of it
+    for function, args in ((swapped, ({"a": V, "b": V * 2}, V)), (into_list, ([V, 1.0], V)),
+                           (several_steps, (Adam(12), V, 30))):  # fmt: skip
+        jitted = ck.jit(function)
+        beside(jitted, function, *args)
+        assert not jitted.report()["numpy"]
+
+
+def test_what_objects_are_given_keeps_its_memory():
+    jitted = ck.jit(linked)
+    a, b, _ = beside(jitted, linked, Scaled(V), Scaled(V * 2), V)
+    assert a.x is b.x
+    assert linked(a, b, V) is a.x and jitted(a, b, V) is a.x
+    assert not jitted.report()["numpy"]
+
+
+@pytest.mark.filterwarnings("ignore::ckernels.base.errors.CKernelsWarning")
+def test_objects_that_a_trace_leaves_to_numpy():
+    """One object under two names; a list that grows; derivatives."""
+    jitted, one = ck.jit(linked), Scaled(V)
+    np.testing.assert_array_equal(jitted(one, one, V), V * 2)
+    np.testing.assert_array_equal(jitted(one, one, V), V * 3)
+    np.testing.assert_array_equal(one.x, V * 3)
+    log = []
+    grows = ck.jit(lambda x: log.append(x.sum()))
+    for _ in range(3):
+        grows(V)
+    assert len(log) == 3 and all(type(x) is np.float64 for x in log)
+    with pytest.raises(NotSupported, match="it changes a list"):
+        ck.jit.grad(lambda x, o: linked(o, o, x).sum())(V, Scaled(V))
+
+
+TALLY = {"calls": 0, "sum": np.zeros(12)}
+
+
+def test_what_a_call_leaves_in_objects_of_its_module():
+    def tallied(x):
+        TALLY["calls"] += 1
+        TALLY["sum"] = TALLY["sum"] + x
+        return TALLY["calls"]
+
+    f = ck.jit(tallied)
+    assert [f(V) for _ in range(4)] == [1, 2, 3, 4]
+    np.testing.assert_allclose(TALLY["sum"], 4 * V, rtol=1e-12)
+    assert not f.report()["numpy"]
