@@ -2,12 +2,12 @@
 
 Five modules of Keras choose a backend by comparing names; a sixth asks `.shape[0]`, which may be
 open, for a size; a seventh takes the number of rows for that of steps; an eighth looks for
-optimisers in torch's backend; a ninth loads TensorFlow to seed it. A finder in front of Python's
-gives them their own source with a branch changed: that of a backend which this process does not use
-becomes ours (in the sixth `ops.shape` is asked, in the seventh for the second size, in the eighth
-Keras, in the ninth what was imported), line by line, so that tracebacks keep their numbers. Of two
-layouts of Keras (3.15, and the coming one for backends of other packages) a module's own lines tell
-which it is.
+optimisers in torch's backend; a ninth loads TensorFlow to seed it, a tenth JAX to mend it. A finder
+in front of Python's gives them their own source with a branch changed: that of a backend which this
+process does not use becomes ours (in the sixth `ops.shape` is asked, in the seventh for the second
+size, in the eighth Keras, in the last two what was imported), line by line, so that tracebacks keep
+their numbers. Of two layouts of Keras (3.15, and the coming one for backends of other packages) a
+module's own lines tell which it is.
 """
 
 import importlib.abc
@@ -109,6 +109,15 @@ CHANGES = {
                 'mod = importlib.import_module("keras.optimizers" if module.startswith('
                 '"keras.src.backend.torch.optimizers.") else module)',
             ),
+        ],
+    ],
+    # JAXs before 0.5 are mended for Orbax, which asks for 0.6: nobody needs a JAX for that, which
+    # takes 0.5 s and 115 MB.
+    "keras.src.callbacks.orbax_checkpoint": [
+        [],
+        [
+            ("    import jax\n", '    jax = __import__("sys").modules.get("jax")\n'),
+            ("if not hasattr(jax.monitoring", "if jax and not hasattr(jax.monitoring"),
         ],
     ],
     # Seeds of a TensorFlow that nobody imported are set when somebody does (`_Seeded`).

@@ -26,6 +26,10 @@ UFUNC_OPERATORS = {
 OPERATORS = {}  # {method of an operator: function of backend/numpy.py}, filled there
 
 
+class ValueAsked(UsageError):
+    """Python asked a traced value what it is."""
+
+
 class Symbolic:
     """A value of a graph: `node`, with what Keras asks of a tensor."""
 
@@ -76,7 +80,7 @@ class Symbolic:
         return Symbolic(ops.getitem(self.node, tuple(_key(k) for k in items)))
 
     def _no_value(self, *args, **kwargs):
-        raise UsageError(
+        raise ValueAsked(
             f"{self!r} has no value while a step is traced; choose with keras.ops.where or "
             "keras.ops.cond, loop with keras.ops.while_loop, and convert after the step"
         )

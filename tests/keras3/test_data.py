@@ -95,6 +95,22 @@ def test_categories():
         np.testing.assert_array_equal(model.predict(x, verbose=0), wanted)
 
 
+def test_a_model_that_looks_up_numbers_trains_as_one_that_is_given_their_places():
+    """It reads values, so that shapes are found with zeros; a batch of another size as well."""
+    numbers, y = np.array([[7], [21], [0], [14], [7]]), np.arange(5, dtype="float32")
+    lookup = keras.layers.IntegerLookup(vocabulary=[0, 7, 14], output_mode="one_hot")
+    found = []
+    for within in (True, False):
+        inputs = keras.Input((1,), dtype="int64") if within else keras.Input((4,))
+        places = lookup(inputs) if within else inputs
+        model = keras.Model(inputs, keras.layers.Dense(1, kernel_initializer="ones")(places))
+        model.compile("sgd", "mse", metrics=["mae"])
+        x = numbers if within else np.eye(4, dtype="float32")[[2, 0, 1, 3, 2]]
+        fitted = model.fit(x, y, batch_size=3, epochs=2, verbose=0, shuffle=False)
+        found.append([*fitted.history["loss"], *fitted.history["mae"]])
+    np.testing.assert_allclose(*found, rtol=1e-6)
+
+
 def test_pictures_that_are_prepared():
     x = RNG.uniform(0, 255, (4, 9, 8, 3)).astype("float32")
     model = keras.Sequential([keras.Input((9, 8, 3)), layers.Rescaling(1 / 255),

@@ -16,6 +16,7 @@ from ..control import chosen, looped, scanned
 from ..gradient import with_gradient
 from ..values import (
     Symbolic,
+    ValueAsked,
     cast,
     convert_to_numpy,
     convert_to_tensor,
@@ -89,24 +90,29 @@ def compute_output_spec(fn, *args, **kwargs):
     """The shapes and dtypes of what `fn` returns: traced with open sizes, nothing is computed.
 
     Where `fn` needs an open size as a number it is traced with two numbers in its place, and what
-    differs in the results is open.
+    differs in the results is open. A function that reads values, as layers do that look up words,
+    is given zeros.
     """
     with StatelessScope(), SymbolicScope():
         try:
             return tree.map_structure(_spec, _traced_call(fn, args, kwargs, None))
-        except (CKernelsError, TypeError, ValueError, NotImplementedError):
-            leaves = tree.flatten((args, kwargs))
-            if not builtins.any(isinstance(x, KerasTensor) and None in x.shape for x in leaves):
+        except (CKernelsError, TypeError, ValueError, NotImplementedError) as error:
+            reads, leaves = isinstance(error, ValueAsked), tree.flatten((args, kwargs))
+            if not reads and not builtins.any(
+                isinstance(x, KerasTensor) and None in x.shape for x in leaves
+            ):
                 raise
-            first, second = (_traced_call(fn, args, kwargs, n) for n in STAND_INS)
+            first, second = (_traced_call(fn, args, kwargs, n, reads) for n in STAND_INS)
             return tree.map_structure(_common_spec, first, second)
 
 
-def _traced_call(fn, args, kwargs, stand_in):
+def _traced_call(fn, args, kwargs, stand_in, reads=False):
     def given(x):
         if not isinstance(x, KerasTensor):
             return x
         sizes = tuple(stand_in if s is None else s for s in x.shape)
+        if reads:
+            return np.zeros(sizes, x.dtype)
         return Symbolic(placeholder_node(x.dtype, sizes))
 
     with tracing(), StatelessScope():
