@@ -66,9 +66,10 @@ def compiled(value):
 
 
 def functions(space):
-    """Names of the functions of a program: those of K, or else those it defines."""
-    found = [name for name, value in space.items() if name[0] != "_" and compiled(value)]
-    return found or [n for n, v in space.items() if getattr(v, "__module__", 0) == "__looked_at__"]
+    """Names of the functions of a program: those of K, then those it defines."""
+    shown = {name: value for name, value in space.items() if name[0] != "_" and callable(value)}
+    made = [name for name, value in shown.items() if compiled(value)]
+    return made + [n for n, v in shown.items() if getattr(v, "__module__", 0) == "__looked_at__"]
 
 
 def listed(names):

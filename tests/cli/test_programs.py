@@ -146,10 +146,10 @@ def test_bench_changes_no_arguments(program, monkeypatch):
     [
         (
             ["explain", "{}:nothing"],
-            "has no nothing at its top level, but the functions train, called",
+            "has no nothing at its top level, but the functions train, called, energy, broken",
         ),
         (["explain", "{}:tain"], "did you mean train?"),
-        (["explain", "{}"], "it has the functions train, called"),
+        (["explain", "{}"], "it has the functions train, called, energy, broken"),
         (["explain", "{}:a b"], "say program.py:function"),
         (["explain", "train"], "say program.py:function"),
         (["explain", "{}:energy"], "energy is a NumPy function: say with --arguments"),
