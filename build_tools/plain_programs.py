@@ -220,9 +220,11 @@ MANY = SimpleNamespace(features=8, units=16, classes=20)  # rows of 16 numbers h
 
 def programs(n, batches):
     """(inputs of one size after the other, the function) of every net, loss and optimizer."""
-    for (net, losses), optimizer, rate, decay in product(
-        NETS.values(), OPTIMIZERS, RATES, (0.0, 1e-4)
+    for (name, (net, losses)), optimizer, rate, decay in product(
+        NETS.items(), OPTIMIZERS, RATES, (0.0, 1e-4)
     ):
+        if (optimizer, rate, decay) == (descent, "number", 0.0):
+            print(f"{name}, {n.units} units", flush=True)
         if optimizer in (rmsprop, adam) and (decay or rate != "number"):
             continue
         if decay and rate == "variable":
@@ -245,8 +247,9 @@ def program(n, batches, net, loss, optimizer, rate, decay):
     shown = [cost] if right is None or not known else [cost, right]
     rates = [np.float32(0.1)] * len(given)
     yield [a + rates for a in arrays], K.function([x, t, *given], shown, updates=updates)
-    if optimizer is descent:
-        yield [a[:1] for a in arrays], K.function([x], [y])
+    if optimizer is descent and rate != "variable":  # what a rate has no say in, once
+        if not decay:
+            yield [a[:1] for a in arrays], K.function([x], [y])
         yield arrays, K.function([x, t], shown)
 
 
