@@ -144,6 +144,7 @@ TASKS = {  # what somebody wants in the first hour: the page that answers, a wor
     "time it beside NumPy": ("docs/guide/performance.md", "ckernels bench"),
     "convert my numba code": ("docs/guide/coming-from.md", "@njit"),
     "turn PyTorch code into this": ("docs/guide/coming-from.md", "loss.backward()"),
+    "choose what to install": ("README.md", "`keras3` and `keras`"),
     "call my C library in a graph": ("docs/guide/own-ops.md", "RTLD_GLOBAL"),
     "embed it in a C++ program": ("docs/guide/export.md", "c++ main.cpp"),
     "serve requests with threads": ("docs/guide/faq.md", "web service"),
