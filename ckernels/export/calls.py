@@ -337,7 +337,8 @@ class Library:
         """(name, whether it may fail, whether it is for these sizes alone) of a kernel."""
         name, text, snippets = portable.function(kernel, node)
         self.snippets.update(dict.fromkeys(snippets))
-        self.memory |= {k for k in ("copy", "clear") if f"ck_{k}(" in text}
+        written = (text, *snippets)
+        self.memory |= {k for k in ("copy", "clear") if any(f"ck_{k}(" in t for t in written)}
         number = self.version(name, fixed, 2 if portable.alone(text) else 1)
         if number is not None:
             text = portable.for_sizes(text, name, number, pointers, fixed)

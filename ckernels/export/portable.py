@@ -25,6 +25,7 @@ _WORDS = {                      # what stands in generated C: what C99 has for i
     "__builtin_inf()": "((double)INFINITY)", "__builtin_inff()": "INFINITY",
     "__builtin_memset(": "ck_clear(", "__builtin_memcpy(": "ck_copy(",
     "static __attribute__((noinline, const))": "CK_NOINLINE static",
+    "static __attribute__((noinline))": "CK_NOINLINE static",
     " __attribute__((always_inline))": "",
 }  # fmt: skip
 _LINES = (                      # (pattern, what becomes of it)
