@@ -462,7 +462,7 @@ def moves_rows(kernel):
         and len(values) == len(kernel.stores) == 1
         and values[0].op == "load"
         and len(both) == 2
-        and all(o.inner == 1 and o.dtype == both[0].dtype for o in both)
+        and all(o.inner == 1 and o.outer and o.dtype == both[0].dtype for o in both)
     )
 
 

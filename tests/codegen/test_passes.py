@@ -634,3 +634,16 @@ def test_truth_values_of_short_rows_are_kept_as_bytes(n):
     result, text = run(ops.logical_xor, x, y)
     np.testing.assert_array_equal(result, x ^ y)
     assert "_Bool t" not in text
+
+
+@pytest.mark.parametrize("source, moved", [
+    ({}, True), ({"outer": False}, False), ({"inner": 0}, False), ({"inner": 2}, False),
+    ({"dtype": "int32"}, False),
+], ids=["rows", "one row for all", "a number each", "every second", "others"])  # fmt: skip
+def test_what_only_moves_rows(source, moved):
+    operands = (Operand(**({"role": "in", "dtype": "float32", "inner": 1, "outer": True} | source)),
+                Operand("out", "float32", 1, True))  # fmt: skip
+    load = Value("load", operands[0].dtype, operand=0)
+    for outer in (0, 1):
+        kernel = Kernel("flat", outer, 0, operands, (load,), ((1, 0),))
+        assert passes.moves_rows(kernel) == (moved and outer == 1)
