@@ -255,8 +255,10 @@ def test_rows_that_are_moved_by_threads_begin_anywhere():
     "build, moved",
     [(lambda x: x[:, 1:], True), (lambda x: x[::-2, 2:-1], True), (lambda x: x[:, ::-1], False),
      (lambda x: x[:, ::2], False), (lambda x: ops.cast(x[:, 1:], "int32"), False),
-     (lambda x: x[1:], False), (lambda x: x[:, 1:] + 1, False)],
-    ids=["slice", "steps of rows", "mirrored", "every second", "cast", "as one", "computed"],
+     (lambda x: x[1:], False), (lambda x: x[:, 1:] + 1, False),
+     (lambda x: ops.concatenate([ops.broadcast_like(ops.expand(x[0], (0,)), x), x], 1), True)],
+    ids=["slice", "steps of rows", "mirrored", "every second", "cast", "as one", "computed",
+         "one row for all, beside others"],
 )  # fmt: skip
 def test_what_only_moves_rows(build, moved):
     x = leaf((None, None), "float32")
