@@ -455,12 +455,12 @@ def turned_first(kernel):
 
 def moves_rows(kernel):
     """Whether a flat loop does nothing but move rows as they are from one place to another."""
-    values, both = kernel.values, [o for o in kernel.operands if o.role != "index"]
+    both = [o for o in kernel.operands if o.role != "index"]
     return (
         kernel.form == "flat"
         and kernel.outer > 0
-        and len(values) == len(kernel.stores) == 1
-        and values[0].op == "load"
+        and len(kernel.values) == len(kernel.stores) == 1
+        and kernel.values[0].op == "load"
         and len(both) == 2
         and all(o.inner == 1 and o.outer and o.dtype == both[0].dtype for o in both)
     )

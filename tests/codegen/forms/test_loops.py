@@ -173,8 +173,9 @@ CASES = {
          (lambda x: ops.sum(ops.sin(x), 1), FLOATS)],
     ),
     "short vectors": (
-        [(lambda x: ops.logical_not(x[:, :33]), TRUE)],
+        [(lambda x: ops.logical_not(x[:, :90]), LONG > 0)],
         [(lambda x: ops.logical_not(x), TRUE),  # one row
+         (lambda x: ops.logical_not(x[:, :33]), TRUE),  # side by side
          (lambda x: -x[:, :33], FLOATS),
          (lambda x: ops.tanh(ops.cast(x[:, :33], "float32")) > 0.5, TRUE)],  # dear
     ),
