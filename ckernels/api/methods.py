@@ -6,6 +6,7 @@ from .. import ops
 from ..base import dtypes, given
 from ..base.errors import ShapeError
 from ..graph.shapes import axis_of
+from ..ops.base import scalar
 from .operands import clipped, node_of, operand, reshaped
 from .operators import Operators
 
@@ -792,9 +793,16 @@ class Methods(Operators):
         Tensor
             This one is not changed.
 
+        Raises
+        ------
+        DTypeError
+            For an int that the dtype cannot hold.
+
         Examples
         --------
         >>> K.constant([1.0, 2.0]).fill(7).eval()
         array([7., 7.], dtype=float32)
         """
-        return self._wrap(ops.broadcast_like(ops.cast(node_of(value), self.dtype), self.node))
+        whole = type(value) is int and self.dtype != "bool"
+        value = scalar(value, self.dtype, "fill") if whole else node_of(value)
+        return self._wrap(ops.broadcast_like(ops.cast(value, self.dtype), self.node))

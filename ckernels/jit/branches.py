@@ -45,6 +45,11 @@ def is_leaf(x):
     return isinstance(x, LEAVES) and type(x) is not bool
 
 
+def is_narrow(x):
+    """Whether a number is no int of Python's, or one of which sums of two have 64 bits."""
+    return type(x) is not int or -(2**62) < x < 2**62
+
+
 def is_traced(x):
     return isinstance(x, (ArrayValue, PythonNumber, np.ndarray, np.generic, Growing))
 
@@ -337,7 +342,7 @@ def traced_leaf(jitted, trace, place, x, node):
         return ArrayValue(trace, node, True, True)
     if place in jitted.pinned or type(x) is complex:
         return x
-    if type(x) is int and not -(2**62) < x < 2**62:
+    if not is_narrow(x):
         raise NotSupported("a Python int beyond 64 bits")
 
     def pin():
@@ -366,6 +371,11 @@ def run_over(tree, trace, leaves):
     finally:
         build.unchanged()
     found = settled(found)
+    if trace.unless:
+        shown = []
+        flatten(found, is_traced, shown)
+        shown = [x for x in shown if isinstance(x, ArrayValue) and trace.types_matter]
+        trace.guard_same(roots_of, shown, values)
     left = changes(jitted, (args, kwargs, free), tree.described, values, before)
     if left:
         new = [settled(value) for _, value in left]
@@ -604,9 +614,12 @@ class Traced:
 
     def home(self, x):
         """The array that `x` is a view of: at the end of its chain of bases, or before it one which
-        nobody else sees, if it is one or the other of several arrays or a part of an order."""
-        while x.base is not None and not (
-            (x.lens.real is None or is_of_order(x)) and self.alone(x)
+        nobody else sees, if it is one or the other of several arrays or a part of an order. What is
+        made of a scalar is an array of its own."""
+        while (
+            x.base is not None
+            and not x.base.scalar
+            and not ((x.lens.real is None or is_of_order(x)) and self.alone(x))
         ):
             x = x.base
         return x

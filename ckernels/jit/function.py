@@ -38,6 +38,7 @@ from .branches import (
     Traced,
     is_any,
     is_leaf,
+    is_narrow,
     plain_function,
 )
 from .number import PythonNumber
@@ -387,7 +388,9 @@ class Jitted(Dispatch):
             return x.dtype, kind
         if kind not in (int, float, complex):
             raise NotSupported(f"an argument of type {kind.__name__}")
-        return (kind, repr(x)) if place in self.pinned or kind is complex else kind
+        if place in self.pinned or kind is complex:
+            return kind, repr(x)
+        return kind if is_narrow(x) else (kind, "beyond 64 bits")
 
     # ---- a trace -------------------------------------------------------------------------------
 

@@ -408,6 +408,8 @@ def converted(function, x):
         function, (np.number, np.bool_)
     ):  # fmt: skip
         dtype = supported(np.dtype(function))
+        if isinstance(x, ArrayValue) and x.read().ndim and x.dtype == function:
+            return x  # as NumPy gives it back
         node = x.read() if isinstance(x, ArrayValue) else held(x, np.dtype(dtype))
         node = ops.cast(node, dtype)
         return ArrayValue(x.owner, node, not node.ndim, True)

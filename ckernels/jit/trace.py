@@ -101,6 +101,7 @@ class Trace(Owner):
         self.numbers_asked, self.granted = 0, {}  # {truth: it in terms of arguments}: see `holds`
         self.carried_before, self.reasons = {}, {}  # by the code of a loop's body
         self.inputs = frozenset()  # the placeholders of arguments
+        self.unless = []  # see `note_same`
         self.types_matter = True  # whether results are to be of the Python types that NumPy gives
 
     # ---- what values ask -----------------------------------------------------------------------
@@ -276,6 +277,28 @@ class Trace(Owner):
         if isinstance(x, PythonNumber) and None in self.inside:
             return x.pin()
         return super().extent(x)
+
+    def note_same(self, value, first, changed):
+        """Note that a name has `value` after a loop which is the array `first` from before it,
+        where the node `changed` is not true."""
+        arrays = isinstance(value, ArrayValue) and isinstance(first, ArrayValue)
+        if arrays and not value.scalar and not any(
+            r is None or isinstance(r, TurnLeaves) for r in self.inside
+        ):  # fmt: skip
+            self.unless.append((value, first, self.outside(changed), len(self.journal)))
+
+    def guard_same(self, roots_of, results, arguments):
+        """Let the trace be for calls in which what may be two names of one array are none, where
+        either was stored into later, or one is a result and the other one too, or an argument."""
+        given = [r for x in results for r in roots_of(x)]
+        for value, first, changed, mark in self.unless:
+            mine, theirs = roots_of(value), roots_of(first)
+            stored = {id(x) for x, _ in self.journal[mark:]}
+            shown = any(any(r is x for x in given) for r in mine) and any(
+                any(r is x for x in (*given, *arguments)) for r in theirs
+            )
+            if shown or any(id(r) in stored for r in (*mine, *theirs)):
+                self.guard(changed)
 
     # ---- indices ---------------------------------------------------------------------------------
 

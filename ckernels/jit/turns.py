@@ -686,6 +686,10 @@ class Turns:
                 if key not in same:
                     same[key] = wrapped(trace, finals[k : k + kind.width()], kind, root)
                 values.append(same[key])
+            if not isinstance(self.count, int):
+                some = ops.gt(self.count, constant(0, "int64"))
+                for first, value in zip(carried.first or (), values):
+                    trace.note_same(value, first, some)
             carried.cell.cell_contents = put_together(carried.described, iter(values))
         if self.guard is not None:
             trace.guard(finals[self.guard])

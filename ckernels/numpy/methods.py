@@ -182,6 +182,18 @@ def broadcast_to(array, shape, subok=False):
                      nodes_of_key(shape))  # fmt: skip
 
 
+def broadcast_arrays(*args, subok=False):
+    """Arrays of the shape of all are those that were given, others views."""
+    owner = next(a.owner for a in args if isinstance(a, ArrayValue))
+    arrays = [owner.array(a) for a in args]
+    arrays = [a.fresh(a.read(), False, True) if a.scalar else a for a in arrays]
+    shapes = [a.read().shape for a in arrays]
+    if any(None in s for s in shapes):
+        owner.refuse("broadcast_arrays of unknown sizes")
+    shape = np.broadcast_shapes(*shapes)
+    return tuple(a if s == shape else broadcast_to(a, shape) for a, s in zip(arrays, shapes))
+
+
 def windows(x, window_shape, axis=None, *, subok=False, writeable=False):
     """sliding_window_view, which can be read alone."""
     if writeable or subok:
@@ -256,13 +268,15 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
 
 def conj(x):
     """x.conj(): real numbers themselves."""
-    return x if x.dtype.kind not in "cb" else np.conjugate(x)
+    return np.conjugate(x) if x.dtype.kind == "c" else x
 
 
 def whole(x, *dtype, **options):
     """x.view(): the same elements under another array."""
     if dtype or options:
         x.owner.refuse("x.view of another dtype")
+    if x.scalar:
+        return x
     return x.through(lambda n: n, lambda n, v: v, lambda a: a.view(), x.plain)
 
 
@@ -482,7 +496,8 @@ VIEWS = {
     np.piecewise: piecewise, np.putmask: putmask, np.place: place, np.put: put,
     np.put_along_axis: put_along_axis, np.diagonal: diagonal, np.diag: diag, np.real: real,
     np.imag: imag, np.rot90: rot90, np.rollaxis: rollaxis, np.nan_to_num: nan_to_num,
-    np.broadcast_to: broadcast_to, np.lib.stride_tricks.sliding_window_view: windows,
+    np.broadcast_to: broadcast_to, np.broadcast_arrays: broadcast_arrays,
+    np.lib.stride_tricks.sliding_window_view: windows,
     np.ndim: lambda a: a.ndim, np.size: lambda a, axis=None: a.size if axis is None
     else a.shape[axis], np.shape: lambda a: a.shape,
     np.iscomplexobj: lambda x: x.dtype.kind == "c", np.isrealobj: lambda x: x.dtype.kind != "c",

@@ -19,6 +19,13 @@ from .rows import find
 from .value import ArrayValue, call_ufunc, lies_plain, result, stored, turned, under
 
 
+def unlike(shape, other):
+    """Whether shapes differ, as far as they are known."""
+    return len(shape) != len(other) or any(
+        m != n and None not in (m, n) for m, n in zip(shape, other)
+    )
+
+
 class Owner:
     """The owner of ArrayValues. rule: their promotion; numbers: classes of traced numbers; journal:
     None, or a list in which stores are noted, (array, node that it held); guards: None, or a list
@@ -197,12 +204,15 @@ class Owner:
             plain = lies_plain(args) and lies_plain(tuple(kwargs.values()))
         args = [self.argument(a, lists) for a in args]
         kwargs = {k: self.argument(v, lists) for k, v in kwargs.items()}
-        scalar = not (row.array or function is np.einsum and _is_by_products(args, kwargs))
+        array = kwargs.get("keepdims") if row.array == "keepdims" else row.array
+        scalar = not (array or function is np.einsum and _is_by_products(args, kwargs))
         found = result(self, row.build(self.rule, *args, **kwargs), scalar, plain)
         if python:
             return self.item(self, found.read())
         if out is None:
             return found
+        if function is not np.clip and unlike(out.read().shape, found.read().shape):
+            self.refuse("an output of another shape")
         out[...] = found
         return out
 

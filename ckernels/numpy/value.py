@@ -106,7 +106,9 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
         self.version += 1
 
     def through(self, get, put, real, plain=False, key=None, nodes=()):
-        """A view of this array."""
+        """A view of this array; of a scalar an array of its own, unless it can be read alone."""
+        if self.scalar and put is not None:
+            return self.fresh(get(self.read()), plain=plain)
         return ArrayValue(self.owner, None, False, plain, self, Lens(get, put, real, key, nodes))
 
     def fresh(self, node, scalar=False, plain=False):

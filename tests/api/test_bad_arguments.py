@@ -128,7 +128,12 @@ ODD = np.ones((2, 2))
 IMAGES, KERNEL, FOUR = K.placeholder((1, 4, 4, 2)), K.ones((2, 2, 2, 2)), T.dtensor4("t")
 M, V = K.placeholder((3, 3), name="m"), K.placeholder((3,), name="v")
 Z = K.placeholder((4,), dtype="complex64")
+U, PLACES = K.placeholder((3,), dtype="uint8"), np.array([0, 0])
 NAMED = [
+    (lambda: K.set_subtensor(U[1:], -1), DTypeError, "the Python int -1 does not fit in uint8"),
+    (lambda: K.inc_subtensor(U[:], 256), DTypeError, "the Python int 256 does not fit in uint8"),
+    (lambda: K.inc_subtensor(U[PLACES], -1), DTypeError, "the Python int -1 does not fit in"),
+    (lambda: U.fill(300), DTypeError, "fill: the Python int 300 does not fit in uint8"),
     (lambda: K.Rop(3, V, V), DTypeError, "f must be a tensor"),
     (lambda: K.Lop(V, (2, 3), V), DTypeError, "with respect to"),
     (lambda: K.grad(K.sum(V), V, known_grads=3), UsageError, "known_grads must be a dict, not 3"),

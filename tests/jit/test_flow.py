@@ -982,3 +982,61 @@ def grown_on_a_side(x):
 def test_objects_whose_changes_are_no_turn_of_a_scan(function):
     for n in (50, 3):
         check(function, np.random.default_rng(n).normal(size=n), traced=None)
+
+
+# ---- a name that is an array from before the loop, if there is no turn ---------------------------
+
+
+def grown_until(t, s):
+    while np.sum(t) < s:
+        t = t * 2 + 1
+    return t
+
+
+def stored_after(a, s):
+    t = grown_until(a, s)
+    t[0] = 9.0
+    return a * 1
+
+
+def stored_before_it_is_read(a, s):
+    t = grown_until(a, s)
+    a[0] = 9.0
+    return t * 1
+
+
+def stored_through_a_view(a, s):
+    t, u = grown_until(a * 2, s), a[1:]
+    for _ in range(int(s)):
+        a = a + 1
+    u += 5
+    return t, a * 1
+
+
+def two_names(a, s):
+    t = u = a * 2
+    while np.sum(t) < s:
+        t = t * 2 + 1
+    t += 1
+    return u
+
+
+@pytest.mark.parametrize("n", [3, 20])
+@pytest.mark.parametrize("s", [-5.0, 0.0, 3.0, 40.0])
+@pytest.mark.parametrize(
+    "function",
+    [grown_until, stored_after, stored_before_it_is_read, stored_through_a_view, two_names],
+)
+def test_without_a_turn_two_names_are_one_array(function, s, n):
+    jitted = ck.jit(function)
+    for each in (40.0, s, 40.0):
+        theirs, ours = (np.linspace(-1, 2, n) for _ in range(2))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CKernelsWarning)
+            want, got = function(theirs, each), jitted(ours, each)
+        np.testing.assert_array_equal(theirs, ours)
+        assert (want is theirs) == (got is ours)
+        if not isinstance(want, tuple):
+            want, got = (want,), (got,)
+        for x, y in zip(want, got, strict=True):
+            np.testing.assert_allclose(y, x, rtol=1e-14)

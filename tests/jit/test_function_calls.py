@@ -305,3 +305,25 @@ def test_what_a_call_in_c_finds_not_to_hold_is_numpys():
         jitted(x)
         with pytest.raises(ValueError, match="zero-size"):
             jitted(-x - 3)
+
+
+@pytest.mark.parametrize("number", [2**62, 2**63 - 1, 2**63, 2**64 - 1, -(2**63) - 1, 2**70])
+@pytest.mark.parametrize("function", [
+    lambda n, x: n + 1.5, lambda n, x: n * x, lambda n, x: np.hstack([n, x]),
+    lambda n, x: int(np.max(n)) * x, lambda n, x: (n + n, x),
+])  # fmt: skip
+def test_ints_beyond_64_bits_after_small_ones(function, number):
+    """NumPy makes uint64 of some: what was compiled is for int64."""
+
+    def outcome(f, n):
+        try:
+            return f(n, np.float64(0.5))
+        except Exception as problem:
+            return type(problem)
+
+    jitted = ck.jit(function)
+    for n in (3, 4, number, 5):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CKernelsWarning)
+            want, got = outcome(function, n), outcome(jitted, n)
+        assert repr(want) == repr(got)

@@ -1,10 +1,12 @@
 """Views under jit beside NumPy: what is stored shows in them, whenever it is stored."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 import ckernels as ck
-from ckernels.base.errors import NotSupported
+from ckernels.base.errors import CKernelsWarning, NotSupported
 
 from .beside import check, same, written
 
@@ -101,3 +103,77 @@ def test_a_view_of_more_axes_than_there_are(key, tmp_path):
     with pytest.raises(IndexError, match="too many indices"):
         jitted(np.ones(()))
     np.testing.assert_array_equal(jitted(np.ones(3)), np.ones(3))
+
+
+def of_a_scalar(a):
+    wide, one = np.broadcast_to(a, (2,)), np.expand_dims(a, 0)
+    turned = one[::-1]
+    turned += 1
+    return wide, one, turned, a.view(), a.conj(), np.atleast_2d(a), np.transpose(a), a
+
+
+def brought_together(a, b):
+    x, y = np.broadcast_arrays(a, b)
+    x[...] = 7
+    return x * 1, y * 2, a
+
+
+def made_of_its_own_type(a):
+    x = np.float32(a)
+    x += 1
+    return a, x
+
+
+def without_dimensions(a):
+    return (np.select([a > 1, a < 0], [a, 2.0]), np.tensordot(a, a, 0), np.block(a),
+            np.median(a, keepdims=True), np.quantile(a, 0.5, keepdims=True))  # fmt: skip
+
+
+def numbers_that_are_joined(a):
+    return (np.concatenate([a, a.size], None), np.concatenate([a, 300], None),
+            np.concatenate([a, 2.5], None), np.append(a, 3))  # fmt: skip
+
+
+@pytest.mark.parametrize("number", [np.uint16(2), np.float64(2.5), np.complex64(2j)])
+def test_arrays_that_are_made_of_a_scalar_are_no_views(number):
+    check(of_a_scalar, number)
+
+
+@pytest.mark.parametrize("a", [np.array(2.5), np.ones(3), np.ones((3, 2))])
+def test_arrays_of_one_shape_are_brought_together_as_they_are(a):
+    check(brought_together, a, a + 1)
+
+
+@pytest.mark.parametrize("a", [np.ones(3, "f"), np.ones((2, 2)), np.array(1.5, "f"), np.float32(2)])
+def test_an_array_made_of_one_of_its_type_is_that_array(a):
+    check(made_of_its_own_type, a)
+
+
+@pytest.mark.parametrize("a", [np.array(2.5), np.float32(-1)])
+def test_results_without_dimensions_that_are_arrays(a):
+    check(without_dimensions, a)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "float16", "bool", "complex64"])
+def test_numbers_are_weak_where_all_axes_are_joined(dtype):
+    check(numbers_that_are_joined, np.ones((2, 3), dtype))
+
+
+def clipped(a, b):
+    return np.clip(a, 0, b), np.clip(a, b, 2), np.clip(a, None, b), np.clip(a, 0, 1)
+
+
+@pytest.mark.parametrize("a, b", [("bool", "uint16"), ("int8", "float16"), ("uint8", "bool")])
+def test_the_three_arguments_of_clip_decide_its_dtype(a, b):
+    check(clipped, np.ones(3, a), np.ones(3, b))
+
+
+@pytest.mark.parametrize("out", [np.ones(1), np.ones(3), np.ones((1, 1))])
+def test_an_output_of_another_shape_is_numpys_error(out):
+    def total(x, out):
+        return np.sum(x, axis=0, out=out)
+
+    for function in (total, ck.jit(total)):
+        with warnings.catch_warnings(), pytest.raises(ValueError, match="output parameter"):
+            warnings.simplefilter("ignore", CKernelsWarning)
+            function(np.ones(3), out)

@@ -47,6 +47,8 @@ def clip(rule, a, a_min=NONE, a_max=NONE, out=None, *, min=NONE, max=NONE, **kwa
     high = max if a_max is NONE else a_max
     y = as_operand(a)
     low, high = (None if b is None or b is NONE else as_operand(b) for b in (low, high))
+    if low is not None and high is not None:  # all three decide the dtype
+        y = typed(y, rule.common([kind_of(x) for x in (y, low, high)]))
     if low is not None:
         y = ufunc(rule, np.maximum, y, low)
     if high is not None:  # of two equal operands the first has the slope
@@ -57,6 +59,8 @@ def clip(rule, a, a_min=NONE, a_max=NONE, out=None, *, min=NONE, max=NONE, **kwa
 
 @row(np.concatenate)
 def concatenate(rule, arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
+    if axis is None and dtype is None:  # here alone numbers may be joined, which are weak
+        dtype = rule.common([kind_of(as_operand(a)) for a in arrays])
     nodes = common_nodes(rule, [node_of(a, rule) for a in arrays], dtype)
     if axis is None:
         nodes, axis = [ops.flatten(n) for n in nodes], 0

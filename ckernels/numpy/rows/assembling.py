@@ -42,7 +42,7 @@ def array_equiv(rule, a1, a2):
     return ops.all(ufunc(rule, np.equal, a, b))
 
 
-@row(np.block)
+@row(np.block, array=True)
 def block(rule, arrays):
     def depth(x):
         return 1 + max(map(depth, x)) if isinstance(x, list) else 0
@@ -148,7 +148,9 @@ def diagflat(rule, v, k=0):
 @row(np.correlate)
 def correlate(rule, a, v, mode="valid"):
     a, v = common_nodes(rule, (node_of(a, rule), node_of(v, rule)))
-    v = ops.flip(v, 0) if v.ndim == 1 else v
+    if a.ndim != 1 or v.ndim != 1:
+        raise ValueError("correlate takes arrays of one dimension")
+    v = ops.flip(v, 0)
     return convolved(a, ops.conj(v) if dtypes.is_complex(v.dtype) else v, mode, turned=True)
 
 

@@ -25,15 +25,15 @@ class Row(NamedTuple):
 
     build: of a ufunc build(*nodes of the dtypes of its loop) -> node or tuple of nodes; of another
     function build(rule, *args, **kwargs). array: a result of no dimensions is an array, where most
-    of NumPy's functions return a scalar. reduction: build(node, axes) -> node of `ufunc.reduce`.
-    python: a function of NumPy's whose own
-    code, run over values, is the row.
+    of NumPy's functions return a scalar; "keepdims": where that option is given. reduction:
+    build(node, axes) -> node of `ufunc.reduce`. python: a function of NumPy's whose own code, run
+    over values, is the row.
     """
 
     name: str
     build: Callable
     is_ufunc: bool = False
-    array: bool = False
+    array: bool | str = False
     reduction: Callable | None = None
     running: Callable | None = None
     python: Callable | None = None
@@ -100,7 +100,13 @@ def node_of(x, rule):
     x = as_operand(x)
     if isinstance(x, Weak):
         return x.node
-    return x if isinstance(x, Node) else constant(np.asarray(x), rule.common([kind_of(x)]))
+    if isinstance(x, Node):
+        return x
+    if type(x) is int and not fits(x, "int64"):  # NumPy's array of it is uint64, or of objects
+        if not fits(x, "uint64"):
+            raise NotSupported("a Python int beyond 64 bits")
+        return constant(np.asarray(x, "uint64"))
+    return constant(np.asarray(x), rule.common([kind_of(x)]))
 
 
 def agreeing(x, other, axes, message):

@@ -39,14 +39,7 @@ def gathered(x, axis):
     return ops.reshape(x, [*kept, times(*sized(x, range(len(rest), x.ndim)))]), axes
 
 
-def _expanded(found, axes):
-    """A result with its axes kept."""
-    if not axes and not found.ndim:
-        raise NotSupported("a statistic of no dimensions with keepdims, which is no scalar")
-    return ops.expand(found, axes)
-
-
-@row(np.median)
+@row(np.median, array="keepdims")
 def median(rule, a, axis=None, out=None, overwrite_input=False, keepdims=False):
     x = node_of(a, rule)
     x = ops.cast(x, rule.mean(np.dtype(x.dtype)))
@@ -54,7 +47,7 @@ def median(rule, a, axis=None, out=None, overwrite_input=False, keepdims=False):
         raise NotSupported("the median of complex numbers, or of no elements")
     x, axes = gathered(x, axis)
     found = ops.median(x, -1)
-    return _expanded(found, axes) if keepdims else found
+    return ops.expand(found, axes) if keepdims else found
 
 
 def _vector(rule, numbers):
@@ -183,7 +176,7 @@ def _each(x, places, several=False):
 
 
 def _quantile(function, by, without_nan=False):
-    @row(function)
+    @row(function, array="keepdims")
     def build(rule, a, q, axis=None, out=None, overwrite_input=False, method="linear",
               keepdims=NONE, *, weights=None, interpolation=None):  # fmt: skip
         if weights is not None or interpolation is not None or method not in KNOWN:
@@ -212,7 +205,7 @@ def _quantile(function, by, without_nan=False):
         found = ops.moveaxis(found, -1, 0) if wanted.ndim else found
         if not _plain(keepdims, False):
             return found
-        return _expanded(found, tuple(i + wanted.ndim for i in axes))
+        return ops.expand(found, tuple(i + wanted.ndim for i in axes))
 
 
 _quantile(np.quantile, 1)
@@ -221,7 +214,7 @@ _quantile(np.nanquantile, 1, without_nan=True)
 _quantile(np.nanpercentile, 100, without_nan=True)
 
 
-@row(np.nanmedian)
+@row(np.nanmedian, array="keepdims")
 def nanmedian(rule, a, axis=None, out=None, overwrite_input=False, keepdims=NONE):
     x = node_of(a, rule)
     if dtypes.is_discrete(x.dtype):
@@ -232,7 +225,7 @@ def nanmedian(rule, a, axis=None, out=None, overwrite_input=False, keepdims=NONE
     low, high = _each(x, half), _each(x, ops.sub(last, half))
     alone = ops.eq(half, ops.sub(last, half))
     found = ops.where(alone, low, ops.mul(ops.add(low, high), 0.5))
-    return _expanded(found, axes) if _plain(keepdims, False) else found
+    return ops.expand(found, axes) if _plain(keepdims, False) else found
 
 
 def _nan_spread(rule, a, axis, dtype, ddof, keepdims, where, about, correction):

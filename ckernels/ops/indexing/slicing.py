@@ -11,7 +11,7 @@ from ...base.errors import DTypeError, ShapeError
 from ...graph.node import Node, constant, make
 from ...graph.op import Op
 from ...graph.shapes import show
-from ..base import cast, to_node, unbroadcast, zeros_like
+from ..base import cast, scalar, to_node, unbroadcast, zeros_like
 from ..movement import check_exact, normal_slice, slice_, sliced_size
 from ..shape import known_value
 
@@ -93,11 +93,12 @@ def _slices(x, slices):
 def value_for(x, y, what):
     """`y` in the dtype of x; DTypeError where that would lose its kind."""
     weak = isinstance(y, (bool, int, float)) and not isinstance(y, np.generic)
-    node = (
-        constant(np.asarray(y, dtype=x.dtype))
-        if weak and (not isinstance(y, float) or dtypes.is_inexact(x.dtype))
-        else to_node(y, what)
-    )
+    if weak and x.dtype == "bool" and not isinstance(y, float):
+        node = constant(bool(y))
+    elif weak and (not isinstance(y, float) or dtypes.is_inexact(x.dtype)):
+        node = scalar(y, x.dtype, what)
+    else:
+        node = to_node(y, what)
     if node.dtype != x.dtype and not np.can_cast(node.dtype, x.dtype, "same_kind"):
         raise DTypeError(
             f"{what}: a {node.dtype} value cannot be written into a {x.dtype} tensor; "

@@ -19,10 +19,20 @@ static int same_dtype(PyArray_Descr *a, PyArray_Descr *b)
     return a == b || (a->type_num == b->type_num && PyArray_EquivTypes(a, b));
 }
 
+/* Whether sums of two such ints have 64 bits: jit.branches.is_narrow. */
+static int is_narrow(PyObject *x)
+{
+    int beyond = 0;
+    long long value = PyLong_AsLongLongAndOverflow(x, &beyond);
+    return !beyond && -(1LL << 62) < value && value < 1LL << 62;
+}
+
 static int leaf_fits(const leaf_kind *kind, PyObject *x, npy_intp small)
 {
+    if (!kind->descr && Py_TYPE(x) != kind->type)
+        return 0;
     if (!kind->descr)
-        return Py_TYPE(x) == kind->type && (!kind->value || same_number(x, kind->value));
+        return kind->value ? same_number(x, kind->value) : !PyLong_CheckExact(x) || is_narrow(x);
     if (!PyArray_CheckExact(x))
         return 0;
     PyArrayObject *a = (PyArrayObject *)x;
