@@ -54,7 +54,7 @@ LAID = {
     "no axes": lambda a: np.array(a.flat[0]),
     "empty": lambda a: a[:0].copy(),
     "dates": lambda a: np.arange(a.size).astype("M8[D]").reshape(a.shape),
-    "texts": lambda a: a.astype("U8"),
+    "texts": lambda a: a.astype("U64"),  # NumPy until 2.2 writes x *= 2 behind shorter ones
     "truths": lambda a: a > 0,
     "scalar": lambda a: a.flat[0],
     "number": lambda a: a.flat[0].item(),
