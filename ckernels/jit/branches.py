@@ -29,7 +29,7 @@ from .maybe import MaybeNumber
 from .number import PythonNumber
 from .program import TracedNames
 from .trace import LARGE, SMALL, Asked, Counts, Pinned, TooDeep, Trace, placeholder
-from .trees import LEAF, Static, at, containers, flatten, leaves_in, parts_of, put_together
+from .trees import LEAF, Same, Static, at, containers, flatten, leaves_in, parts_of, put_together
 from .turns import roots_of
 
 LEAVES = (np.ndarray, np.generic, int, float, complex)
@@ -370,22 +370,35 @@ def run_over(tree, trace, leaves):
         found = jitted.body(build)(*given[0], **given[1])
     finally:
         build.unchanged()
-    found = settled(found)
     if trace.unless:
         shown = []
-        flatten(found, is_traced, shown)
+        flatten(settled(found), is_traced, shown)
         shown = [x for x in shown if isinstance(x, ArrayValue) and trace.types_matter]
         trace.guard_same(roots_of, shown, values)
+    whole = trace.types_matter and not jitted.static
+    found, again = as_given(found, before) if whole else (found, False)
+    found = settled(found)
     left = changes(jitted, (args, kwargs, free), tree.described, values, before)
-    if left:
+    if left or again:
         new = [settled(value) for _, value in left]
         mine, theirs = ({id(x) for _, x in containers(t, flatten(t, is_traced, []))}
                         for t in (found, new))  # fmt: skip
-        if jitted.static or not trace.types_matter or mine & theirs:
+        if not whole or mine & theirs:
             raise NotSupported("it changes a list, a dict or an object that it was given")
-        jitted.changes_objects = True
-        found = Left(found, tuple([path for path, _ in left]), new)
+        jitted.changes_objects |= bool(left)
+        found = Left(found, again, tuple([path for path, _ in left]), new)
     return values, found
+
+
+def as_given(found, held):
+    """(a result with its place in what the function was given instead of each list, dict or object
+    that is there, whether there is one); held: {path: list, dict or object}."""
+    paths, leaves = {id(x): path for path, x in held.items() if len(path) > 1}, []
+    described = flatten(found, lambda x: is_traced(x) or id(x) in paths, leaves)
+    if not any(id(x) in paths for x in leaves):
+        return found, False
+    marked = [Same(paths[id(x)]) if id(x) in paths else x for x in leaves]
+    return put_together(described, iter(marked)), True
 
 
 def holds(trace):
@@ -494,9 +507,11 @@ def changes(jitted, given, described, values, held):
 
 
 class Left(NamedTuple):
-    """What a call returns, and what it leaves in lists, dicts and objects that it was given."""
+    """What a call returns, and what it leaves in lists, dicts and objects that it was given. again:
+    whether it returns some of these."""
 
     result: object
+    again: bool
     places: tuple
     values: list
 
@@ -506,7 +521,13 @@ class Left(NamedTuple):
             holder = at(given, path[:-1])
             holder = holder if isinstance(holder, (dict, list)) else vars(holder)
             holder[path[-1]] = value
-        return self.result
+        if not self.again:
+            return self.result
+        leaves = []
+        described = flatten(self.result, lambda x: isinstance(x, (np.ndarray, np.generic, Same)),
+                            leaves)  # fmt: skip
+        found = [at(given, x.path) if type(x) is Same else x for x in leaves]
+        return put_together(described, iter(found))
 
 
 class Traced:

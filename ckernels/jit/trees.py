@@ -5,16 +5,25 @@ nestings, to be put together again around other leaves.
 
 import enum
 import types
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..base.errors import NotSupported
 
+
+@dataclass(frozen=True)
+class Same:
+    """In a result, the list, dict or object that a call was given, at a path of it."""
+
+    path: tuple
+
+
 DEEPEST = 32  # levels of nesting; beyond it is a circle
 STATIC = (str, bytes, bool, int, float, complex, type(None), type, types.FunctionType,
           types.BuiltinFunctionType, slice, types.ModuleType, np.dtype, range, enum.Enum,
           np.ufunc, type(Ellipsis),
-          types.MethodDescriptorType, type(NotImplemented))  # fmt: skip
+          types.MethodDescriptorType, type(NotImplemented), Same)  # fmt: skip
 LEAF = "leaf"
 
 

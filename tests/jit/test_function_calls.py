@@ -156,7 +156,7 @@ def chosen(x):
     (lambda p, x: ({**p, "h": (h := p["w"] * x)}, [h.sum(), (h, None)]),
      [lambda n: {"w": n, 1: 2, "b": True} if n.size else {}, lambda n: n]),
     (lambda s, dt: dataclasses.replace(s, at=s.at + dt * s.step), [Frozen, lambda n: 0.25]),
-    (lambda s, x: (s(x), s), [lambda n: Scaled(2.0), lambda n: n]),
+    (lambda s, x: (s(x), Scaled(3.0)), [lambda n: Scaled(2.0), lambda n: n]),
     (lambda p, x: p.first * p.second[0] + x, [lambda n: Two(n, [3]), lambda n: n]),
     (lambda s, x: x[s], [lambda n: slice(1, None, 2), lambda n: n]),
     (lambda x, s: x * s, [lambda n: n, lambda n: np.float32(2)]),

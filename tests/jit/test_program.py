@@ -455,6 +455,30 @@ def test_what_a_call_leaves_in_objects():
         assert not jitted.report()["numpy"]
 
 
+def test_what_was_given_is_returned_as_the_object_that_it_is():
+    """Whether the call changes it or not, alone and in what else is returned."""
+
+    def doubled(o, others, x, scale=None):
+        o.x = x * 2
+        return o, {"all": others, "first": others[0], "sum": o.x.sum()}, [x + 1, scale]
+
+    def kept(o, others, x, scale=None):
+        return o, {"all": others, "first": V}, []
+
+    for function in (doubled, kept):
+        f, scale = ck.jit(function), {"by": 3.0}
+        for n in (12, 12, 9):
+            o, others = Scaled(V), [V[:n] * 2, 1.5]
+            found, inner, last = f(o, others, V[:n], scale=scale)
+            assert found is o and inner["all"] is others and all(x is scale for x in last[1:])
+        assert not f.report()["numpy"]
+    only = ck.jit(lambda params, x: params)
+    given = {"w": V}
+    assert only(given, V) is given and only({"w": V}, V) is not given
+    step = ck.jit(lambda params, x: {k: v + x for k, v in params.items()})
+    assert step(given, V) is not given and given["w"] is V
+
+
 def test_what_objects_are_given_keeps_its_memory():
     jitted = ck.jit(linked)
     a, b, _ = beside(jitted, linked, Scaled(V), Scaled(V * 2), V)
