@@ -332,6 +332,8 @@ def check_element(item):
         size = item.read().size if isinstance(item, ArrayValue) else item.size
         if not ONE_AS_ELEMENT or size not in (1, None):
             raise ValueError("setting an array element with a sequence.")
+        if size is None:
+            item.owner.refuse("an array as an element, which it is where it has one")
 
 
 def _is_mask(k):

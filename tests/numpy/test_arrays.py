@@ -232,6 +232,6 @@ def test_it_shows_the_names_of_numpys_arrays():
     x = cnp.zeros((2, 2))
     assert set(dir(x)) == {*dir(np.ndarray), "device", "to_device"}
     for name in dir(np.ndarray):
-        if name[0] != "_" and name not in ("ctypes", "data"):
+        if name[0] != "_" and name not in ("ctypes", "data") and hasattr(np.zeros((2, 2)), name):
             assert hasattr(x, name), name
     assert x.sum.__doc__ == np.ndarray.sum.__doc__ and x.flatten.__name__ == "flatten"
