@@ -511,7 +511,7 @@ def test_doctor_with_a_cpu_too_old_for_the_flags(tmp_path):
     report = json.loads(done.stdout)
     if "-mavx512pf" not in report.get("flags", {}).get("text", ""):
         pytest.skip("this compiler does not know the instructions the test asks for")
-    assert done.returncode == 1 and report["features"]["lacking"] == ["avx512pf"]
+    assert done.returncode == 1 and "avx512pf" in report["features"]["lacking"]
 
 
 def test_bad_flags_and_bad_words(tmp_path):

@@ -64,7 +64,7 @@ def _read_table(library):
     cffi = ffi()
     try:
         table = library.ck_kernels
-    except (AttributeError, OSError, cffi.error):
+    except (AttributeError, KeyError, OSError, getattr(cffi, "error", OSError)):  # only C's has it
         raise OSError("the shared object holds no table of kernels") from None
     addresses = {}
     for i in itertools.count():

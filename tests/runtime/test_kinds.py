@@ -89,14 +89,14 @@ def test_what_a_call_gives_does_not_depend_on_the_calls_before(what):
 
 def test_the_runtime_finds_the_class_that_python_finds():
     """A new size of a known layout is planned without Python, one of another layout is not; rows of
-    fewer than 6 elements that lie apart have classes of their own (codegen/laid.py)."""
-    base = np.arange(8 * 9 * 10, dtype="float64").reshape(8, 9, 10)
+    fewer than 8 elements that lie apart have classes of their own (codegen/laid.py)."""
+    base = np.arange(14 * 15 * 16, dtype="float64").reshape(14, 15, 16)
     x = K.placeholder((None, None, None), dtype="float64")
     f = K.function([x], K.sqrt(x))
     for name, view in VIEWS.items():
         f(view(base))
         known = f.stats()["classes"]
-        for n, m, k in ((7, 6, 8), (6, 9, 7), (6, 6, 6)):
+        for n, m, k in ((13, 12, 14), (12, 15, 13), (12, 12, 12)):
             part = np.abs(np.ascontiguousarray(base[:n, :m, :k]))
             np.testing.assert_array_equal(f(view(part)), np.sqrt(part))
         assert f.stats()["classes"] == known, name
