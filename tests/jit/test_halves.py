@@ -95,11 +95,16 @@ def counted(z, x):
 
 
 def test_turns_that_data_count_none_among_them():
-    jitted = ck.jit(counted)
+    """Without a turn the result is the argument itself, which is NumPy's to return; not so where
+    something is computed from it."""
+    jitted, beyond = ck.jit(counted), ck.jit(lambda z, x: counted(z, x) + 1)
     for turns in (7, 0, 1, 500):
         x = np.array([turns, 0])
-        np.testing.assert_allclose(jitted(Z, x), counted(Z, x), rtol=1e-12)
-    assert not jitted.report()["numpy"]
+        found = jitted(Z, x)
+        np.testing.assert_allclose(found, counted(Z, x), rtol=1e-12)
+        assert (found is Z) == (turns == 0)
+        np.testing.assert_allclose(beyond(Z, x), counted(Z, x) + 1, rtol=1e-12)
+    assert list(jitted.report()["numpy"].values()) == [1] and not beyond.report()["numpy"]
 
 
 def test_signs_of_zeros_and_what_is_not_finite():
