@@ -29,7 +29,18 @@ from .maybe import MaybeNumber
 from .number import PythonNumber
 from .program import TracedNames
 from .trace import LARGE, SMALL, Asked, Counts, Pinned, TooDeep, Trace, placeholder
-from .trees import LEAF, Same, Static, at, containers, flatten, leaves_in, parts_of, put_together
+from .trees import (
+    LEAF,
+    Same,
+    Static,
+    at,
+    containers,
+    flatten,
+    keyed,
+    leaves_in,
+    parts_of,
+    put_together,
+)
 from .turns import roots_of
 
 LEAVES = (np.ndarray, np.generic, int, float, complex)
@@ -518,9 +529,7 @@ class Left(NamedTuple):
     def put(self, given):
         """Put it there; given: (args, kwargs, values of free names)."""
         for path, value in zip(self.places, self.values):
-            holder = at(given, path[:-1])
-            holder = holder if isinstance(holder, (dict, list)) else vars(holder)
-            holder[path[-1]] = value
+            keyed(at(given, path[:-1]))[path[-1]] = value
         if not self.again:
             return self.result
         leaves = []

@@ -154,10 +154,16 @@ def parts_of(tree, description):
     return [(k, part, d) for k, (part, d) in enumerate(zip(tree, description[1]))]
 
 
+def keyed(tree):
+    """A dict, list or tuple itself, the attributes of an object: what has the parts of a tree by
+    their keys."""
+    return tree if isinstance(tree, (dict, list, tuple)) else vars(tree)
+
+
 def at(tree, path):
     """What a tree has at a path."""
     for key in path:
-        tree = (tree if isinstance(tree, (dict, list, tuple)) else vars(tree))[key]
+        tree = keyed(tree)[key]
     return tree
 
 

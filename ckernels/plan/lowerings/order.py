@@ -115,6 +115,18 @@ BEFORE = {  # C: whether a stands before b, NaN last
 }
 
 
+def walked(layout):
+    """(sizes, strides, Dims that hold the last size as n) by which all elements are walked, axes
+    together that lie as one."""
+    wide = [k for k, n in enumerate(layout.shape) if n != 1]
+    sizes, (strides,) = collapse(
+        [layout.shape[k] for k in wide], [[layout.strides[k] for k in wide]]
+    )
+    dims = Dims()
+    dims.put(sizes[-1] if sizes else 1, "n")
+    return sizes or (1,), strides or (0,), dims
+
+
 def searchsorted(plan, node):
     """The lowering of searchsorted: sixteen searches side by side, since each waits for memory."""
     x, v = (plan.layout(i) for i in node.inputs)
@@ -123,10 +135,7 @@ def searchsorted(plan, node):
     target = plan.place(node)
     if 0 in node.shape:
         return True
-    wide = [k for k, n in enumerate(v.shape) if n != 1]
-    sizes, (strides,) = collapse([v.shape[k] for k in wide], [[v.strides[k] for k in wide]])
-    sizes, strides, dims = sizes or (1,), strides or (0,), Dims()
-    dims.put(sizes[-1], "n")
+    sizes, strides, dims = walked(v)
     dims.put(x.shape[0], "size")
     lines, rows = unravel("row", sizes[:-1], dims)
     fields = (
@@ -167,10 +176,7 @@ def equal_bins(plan, node):
     target = plan.place(node)
     if 0 in node.shape:
         return True
-    wide = [k for k, n in enumerate(x.shape) if n != 1]
-    sizes, (strides,) = collapse([x.shape[k] for k in wide], [[x.strides[k] for k in wide]])
-    sizes, strides, dims = sizes or (1,), strides or (0,), Dims()
-    dims.put(sizes[-1], "n")
+    sizes, strides, dims = walked(x)
     dims.put(edges.shape[0] - 1, "bins")
     lines, rows = unravel("row", sizes[:-1], dims)
     step = edges.strides[0]
