@@ -129,15 +129,14 @@ NAMES = {
         gradient int_t local_optimizer mrg_next_value mrg_random_make_inplace
         mrg_uniform_base multinomial np_int32_vals opt optdb scal shared tensor""",
     "classes.scalar": """
-        BinaryBitOp Compositef32 DisconnectedType FixedLogicalComparison FunctionGraph
-        GammaInc GammaIncC GammaL GammaU InRange LogicalComparison
-        NumpyAutocaster ScalarSharedVariable SharedVariable SymPyCCode UnaryBitOp
-        as_common_dtype autocast_int builtin_bool builtin_complex builtin_float builtin_int
-        composite_f32 config convert div_proxy float_out float_out_nocomplex floor_div
-        gammainc gammaincc gammal gammau gof grad_not_implemented grad_undefined handle_cast
-        handle_composite imported_scipy_special imported_sympy inclosedrange include_line
-        inopenrange int_or_true_div int_out int_out_nocomplex mod_check names pprint
-        printing real_out remove round_half_away_from_zero_ round_half_away_from_zero_vec32
+        BinaryBitOp Compositef32 DisconnectedType FixedLogicalComparison FunctionGraph InRange
+        LogicalComparison NumpyAutocaster ScalarSharedVariable SharedVariable SymPyCCode
+        UnaryBitOp as_common_dtype autocast_int builtin_bool builtin_complex builtin_float
+        builtin_int composite_f32 config convert div_proxy float_out float_out_nocomplex
+        floor_div gof grad_not_implemented grad_undefined handle_cast handle_composite
+        imported_scipy_special imported_sympy inclosedrange include_line inopenrange
+        int_or_true_div int_out int_out_nocomplex mod_check names pprint printing real_out
+        remove round_half_away_from_zero_ round_half_away_from_zero_vec32
         round_half_away_from_zero_vec64 same_out_float_only same_out_min8 same_out_nobool
         same_out_nocomplex sympy_dtype theano_dtype unary_out_lookup upcast_out_min8
         upcast_out_no_complex upcast_out_nobool upgrade_to_float64 utils""",
@@ -161,23 +160,20 @@ NAMES = {
         mul_s_d_csc mul_s_d_csr mul_s_s mul_s_v mul_s_v_csr register_specialize sampling_dot_csr
         structured_add_s_v structured_add_s_v_csr structured_monoid tensor theano""",
     "modules.tensor": """
-        AdvancedBooleanIndexingError AdvancedIndexingError
-        BaseAdvancedIncSubtensor BaseAdvancedSubtensor ComplexError DisconnectedType
-        IntegerDivisionError LoadFromDisk MPIRecv MPIRecvWait MPISend MPISendWait MakeSlice
-        MethodNotDefined Nonzero ParamsType ShapeError SliceConstant
-        SubtensorPrinter adv_index_broadcastable_pattern advanced_boolean_inc_subtensor
-        advanced_boolean_set_subtensor advanced_boolean_subtensor advanced_set_subtensor
-        alloc_validate_shape as_index_variable as_int_none_variable blas_c blas_headers
-        blas_scipy check_advanced_indexing_dimensions check_and_reject_bool
-        check_equal_numpy comm complex_types constructor elemwise_cgen
-        equal_slices float_types fourier gammainc gammaincc gammal gammau get_idx_list
-        get_scalar_constant_value_elemwises grad_not_implemented grad_undefined
-        hash_from_code hashtype inc_code int32 int32_t int_types irecv isend key_to_cmp
-        make_constant make_slice min_informative_str mpi_cmps mpi_enabled mpi_keys
-        mpi_send_wait_cmp mpi_send_wait_key mpi_tag_cmp mpi_tag_key
-        numpy_diagonal_return_view numpy_scalar opt_uncanonicalize pprint python_all
-        python_any python_complex recv register_transfer send setdefault
-        sparse_module_ref transfer""",
+        AdvancedBooleanIndexingError AdvancedIndexingError BaseAdvancedIncSubtensor
+        BaseAdvancedSubtensor ComplexError DisconnectedType IntegerDivisionError LoadFromDisk
+        MPIRecv MPIRecvWait MPISend MPISendWait MakeSlice MethodNotDefined Nonzero ParamsType
+        ShapeError SliceConstant SubtensorPrinter adv_index_broadcastable_pattern
+        advanced_boolean_inc_subtensor advanced_boolean_set_subtensor advanced_boolean_subtensor
+        advanced_set_subtensor alloc_validate_shape as_index_variable as_int_none_variable
+        blas_c blas_headers blas_scipy check_advanced_indexing_dimensions check_and_reject_bool
+        check_equal_numpy comm complex_types constructor elemwise_cgen equal_slices float_types
+        fourier get_idx_list get_scalar_constant_value_elemwises grad_not_implemented
+        grad_undefined hash_from_code hashtype inc_code int32 int32_t int_types irecv isend
+        key_to_cmp make_constant make_slice min_informative_str mpi_cmps mpi_enabled mpi_keys
+        mpi_send_wait_cmp mpi_send_wait_key mpi_tag_cmp mpi_tag_key numpy_diagonal_return_view
+        numpy_scalar opt_uncanonicalize pprint python_all python_any python_complex recv
+        register_transfer send setdefault sparse_module_ref transfer""",
     "handles.constants": """
         Apply DisconnectedType Generic MakeSlice Op SliceConstant Type
         as_int_none_variable hashtype make_slice""",
@@ -234,9 +230,7 @@ NAMES = {
         scalar sigmoid_inplace tensor ultra_fast_scalar_sigmoid ultra_fast_sigmoid_inplace
         values_eq_approx_remove_inf""",
     "tensor.nnet.blocksparse": """
-        Apply Op SparseBlockGemv SparseBlockOuter discrete_dtypes grad_undefined
-        sparse_block_gemv sparse_block_gemv_inplace sparse_block_outer
-        sparse_block_outer_inplace""",
+        Apply Op discrete_dtypes grad_undefined""",
     "tensor.nnet.bn": """
         AbstractBatchNormInference AbstractBatchNormTrain Apply
         BNComposite Composite Op TensorType add as_common_dtype bn_groupopt copy_stack_trace
@@ -251,7 +245,7 @@ NAMES = {
         GCC_compiler config cpu_contiguous ctc_present gof grad_undefined local_ctc_no_grad
         local_optimizer register_canonicalize""",
     "tensor.nnet.neighbours": """
-        Apply EnumList Images2Neibs Op grad_not_implemented grad_undefined""",
+        Apply EnumList Op grad_not_implemented grad_undefined""",
     "rewrites.tensor_opt": """
         ALL_REDUCE AdvancedIncSubtensor AdvancedIncSubtensor1 AdvancedSubtensor1 Alloc
         DimShuffle DisconnectedType Elemwise FusionOptimizer IncSubtensor
@@ -299,13 +293,11 @@ NAMES = {
         merge_broadcastables merge_two_slices opt scalar scalarconsts_rest toolbox
         topo_constant_folding values_eq_approx_remove_inf values_eq_approx_remove_inf_nan
         values_eq_approx_remove_nan""",
-    "tensor.products": """
-        Apply Dot22 Dot22Scalar EquilibriumOptimizer FunctionPrinter Gemm GemmOptimizer
-        GemmRelated Gemv Ger InconsistencyError Op Optimizer ParamsType
-        ReplacementDidntRemovedError SequenceDB blas_header_text blas_header_version
-        blas_opt_inplace blas_optdb bool_t check_init_y config debugprint fblas gemm
-        gemm_inplace gemm_no_inplace gemv gemv_inplace gemv_no_inplace ger ger_destructive
-        have_fblas in2out inherit_stack_trace ldflags local_dimshuffle_lift
+    "tensor.blas": """
+        Apply EquilibriumOptimizer FunctionPrinter GemmOptimizer GemmRelated InconsistencyError
+        Op Optimizer ParamsType ReplacementDidntRemovedError SequenceDB blas_header_text
+        blas_header_version blas_opt_inplace blas_optdb bool_t check_init_y config debugprint
+        fblas have_fblas in2out inherit_stack_trace ldflags local_dimshuffle_lift
         local_dot22_to_dot22scalar local_dot22_to_ger_or_gemv local_dot_to_dot22
         local_gemm_to_gemv local_gemm_to_ger local_inplace_gemm local_inplace_gemv
         local_inplace_ger local_optimizer local_print_as_we_go_along optdb pprint res_is_a

@@ -52,7 +52,7 @@ PLACES = {     # a module of Theano: the file that has its names, below ckernels
     "sparse.sandbox.sp": "sparse.sp", "sparse.sandbox.sp2": "sparse.sp2",
     "sparse.sandbox.truedot": "sparse.functions", "sparse.sharedvar": "sparse.functions",
     "sparse.type": "sparse.functions", "tensor": "modules.tensor",
-    "tensor.basic": "modules.tensor", "tensor.blas": "tensor.products",
+    "tensor.basic": "modules.tensor", "tensor.blas": "tensor.blas",
     "tensor.elemwise": "modules.tensor.elemwise", "tensor.extra_ops": "tensor.extra_ops",
     "tensor.fft": "tensor.fft", "tensor.inplace": "tensor.inplace",
     "tensor.nlinalg": "tensor.nlinalg", "tensor.nnet": "modules.tensor.nnet",

@@ -25,10 +25,6 @@ def _scipy(name):
     return function
 
 
-def _chi2sf(x, k):
-    return _scipy("gammaincc")(k / 2.0, x / 2.0)
-
-
 def _number(value, like):
     return constant(np.asarray(value, like.dtype))
 
@@ -46,12 +42,6 @@ def _bessel_slope(name, sign):
     return grad
 
 
-def _erfcx_slope(node, g):
-    x = node.inputs[0]
-    slope = ops.sub(ops.mul(ops.mul(_number(2, x), x), node), _number(2 / np.sqrt(np.pi), x))
-    return [ops.mul(g, slope)]
-
-
 def _complex_slope(node, g):
     return [ops.real(g), ops.imag(g)]
 
@@ -62,10 +52,8 @@ def _complex_dtype(dtype):
 
 TABLE = {       # name: (function of arrays, dtype of the result, gradient)
     "complex": (lambda x, y: x + 1j * y, _complex_dtype, _complex_slope),
-    "chi2sf": (_chi2sf, None, None),
     "jv": (_scipy("jv"), None, _bessel_slope("jv", -1)),
     "iv": (_scipy("iv"), None, _bessel_slope("iv", 1)),
-    "erfcx": (_scipy("erfcx"), None, _erfcx_slope),
     **{name: (getattr(np, name), None, None) for name in
        ("exp2", "expm1", "log2", "log10", "log1p", "arcsin", "arccos", "arctan", "arcsinh",
         "arccosh", "arctanh")},

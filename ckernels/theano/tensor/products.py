@@ -4,7 +4,6 @@ import numpy as np
 
 from ... import ops
 from ...base.errors import ArgumentError, UsageError
-from ..base.names import absent_of as _absent_of
 from ..classes.meanings import upcast
 from ..classes.op import KernelOp
 from ..handles.variables import as_tensor_variable
@@ -216,6 +215,3 @@ def _batched_tensordot(x, y, axes):
 def trace(a, offset=0, axis1=0, axis2=1):
     """The sum of a diagonal."""
     return as_tensor_variable(a).diagonal(offset, axis1, axis2).sum(axis=-1)
-
-
-__getattr__ = _absent_of("theano.tensor.blas")

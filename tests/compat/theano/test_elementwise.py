@@ -106,3 +106,21 @@ def test_division_of_integers_that_is_an_error():
             with pytest.raises(theano.scalar.IntegerDivisionError, match="write // or true_div"):
                 divide()
         assert (T.dvector() / b).dtype == "float64" and (a // b).dtype == "int64"
+
+
+def test_incomplete_gamma_functions():
+    """By mpmath: the regularised ones, P and Q of k and x, and those that are not."""
+    mpmath = pytest.importorskip("mpmath")
+    k, x = np.array([0.5, 1.0, 2.5, 10.0, 3.0]), np.array([0.1, 1.0, 7.5, 3.0, 0.0])
+    inside = np.array([float(mpmath.gammainc(a, 0, b)) for a, b in zip(k, x)])
+    above = np.array([float(mpmath.gammainc(a, b)) for a, b in zip(k, x)])
+    whole = np.array([float(mpmath.gamma(a)) for a in k])
+    for build, want in ((T.gammal, inside), (T.gammau, above), (T.gammainc, inside / whole),
+                        (T.gammaincc, above / whole)):  # fmt: skip
+        np.testing.assert_allclose(function(build, k, x)(k, x), want, rtol=1e-13)
+        found = function(build, k, x.astype("float32"))(k, x.astype("float32"))
+        assert found.dtype == "float64"
+        np.testing.assert_allclose(found, want, rtol=1e-6)
+        theano.gradient.verify_grad(lambda v, b=build: b(k[:3], v), [x[:3]], rng=np.random)
+    one, two = T.iscalars("ab")
+    assert T.gammainc(one, two).dtype == "float64"

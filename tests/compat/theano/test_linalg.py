@@ -7,7 +7,7 @@ import pytest
 
 import ckernels.compat.theano as theano
 import ckernels.compat.theano.tensor as T
-from ckernels.compat.theano.tensor import nlinalg, slinalg
+from ckernels.compat.theano.tensor import blas, nlinalg, slinalg
 from ckernels.compat.theano.tensor.extra_ops import Unique
 
 RNG = np.random.RandomState(3)
@@ -231,5 +231,47 @@ def test_the_ops_by_theano_s_names():
     with pytest.raises(ValueError, match="above 0"):
         old.spectral_radius_bound(a, 0)
     for build in (lambda: nlinalg.AllocDiag()(a), lambda: nlinalg.ExtractDiag()(v)):
+        with pytest.raises(TypeError):
+            build()
+
+
+def _operands(dtype):
+    shapes = (3, 4), (), (3, 5), (5, 4), (), (3,), (5,)
+    parts = [np.array(RNG.randn(*s)) for s in shapes]
+    if dtype.startswith("complex"):
+        parts = [p + 1j * RNG.randn(*p.shape) for p in parts]
+    return [np.asarray(p, dtype) for p in parts]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_products_by_their_names_in_blas(dtype):
+    z, a, x, y, b, left, right = _operands(dtype)
+    wide = x.T.copy()
+    cases = [
+        ((blas.gemm, blas.gemm_inplace), (z, a, x, y, b), b * z + a * (x @ y)),
+        ((blas.gemv, blas.gemv_inplace), (left, a, x, right, b), b * left + a * (x @ right)),
+        ((blas.ger, blas.ger_destructive), (wide, a, right, left),
+         wide + a * np.outer(right, left)),
+        ((blas._dot22, blas.Dot22()), (x, y), x @ y),
+        ((blas._dot22scalar,), (x, y, a), a * (x @ y)),
+        ((blas.gemm,), (z, a, x[:, :0], y[:0], b), b * z),
+    ]  # fmt: skip
+    for forms, values, want in cases:
+        given = [T.TensorType(dtype, (False,) * v.ndim)() for v in values]
+        for op in forms:
+            op = pickle.loads(pickle.dumps(op))
+            found = theano.function(given, op(*given))(*values)
+            assert found.dtype == dtype
+            np.testing.assert_allclose(found, want, rtol=1e-4 if dtype == "float32" else 1e-12)
+    if dtype == "float64":
+        theano.gradient.verify_grad(lambda *v: blas.gemm(*v), [z, a, x, y, b], rng=RNG)
+        theano.gradient.verify_grad(lambda *v: blas.ger(*v), [wide, a, right, left], rng=RNG)
+
+
+def test_what_products_of_blas_refuse():
+    v, n = T.dvector(), T.dscalar()
+    for build in (lambda: blas.gemm(v, n, X, X, n), lambda: blas.gemm(X, n, X, X),
+                  lambda: blas.gemv(v, n, X, T.fvector(), n), lambda: blas.ger(X, v, v, v),
+                  lambda: blas.Dot22()(T.lmatrix(), T.lmatrix())):  # fmt: skip
         with pytest.raises(TypeError):
             build()

@@ -10,8 +10,13 @@ import ckernels.compat.theano as theano
 import ckernels.compat.theano.tensor as T
 from ckernels.compat.theano.tensor import extra_ops, fft, nnet
 from ckernels.compat.theano.tensor.basic import logsumexp
+from ckernels.compat.theano.tensor.nnet import blocksparse
 from ckernels.compat.theano.tensor.nnet.blocksparse import sparse_block_dot
-from ckernels.compat.theano.tensor.nnet.neighbours import images2neibs, neibs2images
+from ckernels.compat.theano.tensor.nnet.neighbours import (
+    Images2Neibs,
+    images2neibs,
+    neibs2images,
+)
 from ckernels.compat.theano.tensor.shared_randomstreams import RandomStreams
 from ckernels.compat.theano.tensor.signal.conv import conv2d
 from ckernels.compat.theano.tensor.signal.pool import DownsampleFactorMaxGradGrad, Pool, pool_2d
@@ -302,6 +307,24 @@ def test_products_of_chosen_blocks():
         for k, o in enumerate(outs[n]):
             want[n, k] = b[o] + sum(h[n, j] @ w[i, o] for j, i in enumerate(inputs[n]))
     np.testing.assert_allclose(called(sparse_block_dot, w, h, inputs, b, outs), want, 1e-12)
+    for op in (blocksparse.sparse_block_gemv, blocksparse.sparse_block_gemv_inplace):
+        np.testing.assert_allclose(called(op, b[outs], w, h, inputs, outs), want, 1e-12)
+
+
+@pytest.mark.parametrize("alpha", [None, 0.5])
+def test_outer_products_of_chosen_blocks(alpha):
+    """Places that are named twice get both."""
+    o, x, y = (RNG.normal(size=s) for s in ((4, 3, 2, 5), (2, 2, 2), (2, 3, 5)))
+    rows, columns = np.array([[0, 3], [1, 1]]), np.array([[2, 0, 1], [1, 1, 2]])
+    want = o.copy()
+    for n in range(2):
+        for i, row in enumerate(rows[n]):
+            for j, column in enumerate(columns[n]):
+                want[row, column] += (alpha or 1.0) * np.outer(x[n, i], y[n, j])
+    build = lambda *v: blocksparse.sparse_block_outer(*v, alpha)  # noqa: E731
+    np.testing.assert_allclose(called(build, o, x, y, rows, columns), want, 1e-12)
+    with pytest.raises(TypeError, match="2 dimensions"):
+        blocksparse.SparseBlockOuter()(o, x, y, rows[0], columns)
 
 
 @pytest.mark.parametrize("mode", ["valid", "ignore_borders", "wrap_centered"])
@@ -309,6 +332,7 @@ def test_neighbourhoods(mode):
     images = RNG.normal(size=(2, 3, 6, 6))
     shape, step = ((3, 3), (1, 1)) if mode == "wrap_centered" else ((2, 3), (2, 3))
     found = called(lambda x: images2neibs(x, shape, step, mode), images)
+    assert (called(lambda x: Images2Neibs(mode)(x, shape, step), images) == found).all()
     want = []
     for image in images.reshape(-1, 6, 6):
         if mode == "wrap_centered":

@@ -21,13 +21,24 @@ def _patches(x, shape, step, mode):
     return own.images2neibs(Tensor(x), shape, step, mode).node
 
 
+class Images2Neibs:
+    """The op of `images2neibs`, in one mode: a call makes a variable."""
+
+    def __init__(self, mode="valid"):
+        if mode not in MODES:
+            raise NotSupported(f"images2neibs knows the modes {', '.join(MODES)}, not {mode!r}")
+        self.mode = mode
+
+    def __call__(self, ten4, neib_shape, neib_step=None):
+        shape, step = _ints(neib_shape), _ints(neib_step)
+        return KernelOp(_patches, "Images2Neibs", shape=shape, step=step, mode=self.mode)(
+            as_tensor_variable(ten4)
+        )
+
+
 def images2neibs(ten4, neib_shape, neib_step=None, mode="valid"):
     """Patches of the images (batch, channels, rows, columns), one a row; see compat.nnet."""
-    if mode not in MODES:
-        raise NotSupported(f"images2neibs knows the modes {', '.join(MODES)}, not {mode!r}")
-    return KernelOp(
-        _patches, "Images2Neibs", shape=_ints(neib_shape), step=_ints(neib_step), mode=mode
-    )(as_tensor_variable(ten4))
+    return Images2Neibs(mode)(ten4, neib_shape, neib_step)
 
 
 def _joined(x, *sizes, shape, target, mode):
