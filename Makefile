@@ -14,12 +14,13 @@ LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
 LIBTSAN = $(shell $(CC) -print-file-name=libtsan.so)
 export CKERNELS_NATIVE = 1# what is built here runs here; lint compiles the kernels of all CPUs
 
-.PHONY: help test oldest types site bridges keras3 slow stress lint demo cnn rbm keras theano libraries pytensor catalogue distributed bench golden \
+.PHONY: help test rest oldest types site bridges keras3 slow stress lint demo cnn rbm keras theano libraries pytensor catalogue distributed bench golden \
     sanitize races wheels again release everything clean build mutants
 .DEFAULT_GOAL := help
 
 help:
 	@echo "test        run the tests (ARGS='-k name' is passed to pytest)"
+	@echo "rest        what \`make test\` leaves out: the other cases of tests of which it runs a few"
 	@echo "oldest      parts of the tests with the oldest NumPy, in an environment of its own"
 	@echo "types       type checkers (pyright and mypy) over the stubs, the examples and a user's program"
 	@echo "site        the documentation as a site, in build/site/html"
@@ -85,10 +86,15 @@ build: $(VENV)/.installed $(VENV)/.runtime
 
 # Two processes share the files of tests; JOBS=0 runs all in one, where pdb and -s work. Kernels stay in
 # build/: more than half of a first run is the C compiler's. Plans of other states of the tree are ignored.
+# Of what is a product of dtypes, layouts and sizes, and of what is drawn, `test` runs a few cases
+# (tests/sampled.py), `rest` the others.
 JOBS ?= 2
-test: export CKERNELS_TESTS_KERNELS = $(abspath build/tests-kernels)
+test rest: export CKERNELS_TESTS_KERNELS = $(abspath build/tests-kernels)
 test: build
 	$(PY) -m pytest -n $(JOBS) --dist loadfile $(ARGS)
+
+rest: build
+	$(PY) -m pytest -n $(JOBS) --dist loadfile -m rest $(ARGS)
 
 # The oldest NumPy, with a runtime built for it in a copy of the tree: parts of the tests that meet
 # NumPy's types, headers and functions. NumPy 1.26 is for Python up to 3.12.

@@ -49,6 +49,7 @@ PARTS = {
     "lint": Part(["lint"]),
     "build": Part(["build"]),
     "test": Part(["test"]),
+    "rest": Part(["rest"]),
     "types": Part(["types"]),
     "site": Part(["site"]),
     "oldest": Part(["oldest"], until=(3, 13)),

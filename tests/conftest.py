@@ -16,6 +16,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+import sampled
 
 # A slow machine, or one under a sanitizer, is no failure.
 hypothesis.settings.register_profile(
@@ -47,6 +48,12 @@ def pytest_collection():
     told, sys.dont_write_bytecode = sys.dont_write_bytecode, False
     yield
     sys.dont_write_bytecode = told
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Before those that `-m` does not ask for are left out."""
+    sampled.mark(items, pytest.mark.rest)
 
 
 def pytest_collection_finish():

@@ -74,6 +74,7 @@ FILES = {
     "test_mirror.py": "the names of tests",
     "test_covered.py": "build_tools/covered.py",
     "test_mutants.py": "build_tools/mutants.py",
+    "test_sampled.py": "tests/sampled.py",
     "test_switched.py": "build_tools/switched.py",
     "test_no_compiler.py": "all rooms without a C compiler",
     "test_recognisers.py": "what recognises a form, of six rooms",

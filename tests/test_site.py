@@ -52,6 +52,7 @@ def test_columns_of_another_kind_stay_as_they_are():
 GALLERY = sorted((ROOT / "examples" / "gallery").glob("*.py"))
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("path", GALLERY, ids=[p.stem for p in GALLERY])
 def test_programs_of_the_gallery_have_a_title_cells_and_a_picture(path):
     text = path.read_text()

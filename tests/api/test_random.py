@@ -66,6 +66,7 @@ BOUNDS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(1, low=[1, 0.1, 100])
 @pytest.mark.parametrize("mode", ["compiled", "reference"])
 @pytest.mark.parametrize("low,high", BOUNDS)
 def test_uniform_never_reaches_its_end(low, high, mode):

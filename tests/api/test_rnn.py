@@ -181,6 +181,7 @@ def test_what_is_documented_to_raise():
         K.rnn(lambda x, s: (x, [s[0], s[0]]), x, [h])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", ["compiled", "reference"])
 @pytest.mark.parametrize("options", [{}, {"go_backwards": True}, {"zero_output_for_mask": True}])
 @pytest.mark.parametrize("masked", [False, True])

@@ -55,6 +55,7 @@ def weighted(x):
     return K.sum(K.sin(x * 1.7) + x * x)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("static", [True, False])
 @pytest.mark.parametrize("steps", [1, 3])
 def test_a_recurrent_layer(static, steps):
@@ -239,6 +240,7 @@ def test_a_truncated_loop_that_ends_early():
     assert steps == 3 and np.flatnonzero(value).tolist() == [1, 2]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("back", [1, 2, 10])
 @pytest.mark.parametrize("end", [0.6, 1.2, 9.0])
 def test_second_derivatives_of_a_truncated_loop_that_ends_early(back, end):
@@ -350,6 +352,7 @@ def test_a_hessian_through_a_loop():
     np.testing.assert_allclose(f(v)[1], want, atol=1e-7)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("mode", ["compiled", "reference"])
 @pytest.mark.parametrize("way", ["until", "checkpoint", "plain"])
 def test_second_derivatives_of_a_batch_of_no_samples(way, mode):

@@ -23,6 +23,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program(name, tmp_path):
     epochs, accuracy, loss = PROGRAMS[name]

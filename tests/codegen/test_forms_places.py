@@ -40,6 +40,7 @@ def check(found, a):
         np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_places_are_numpys(found, shape):
     check(found, RNG.integers(0, 9, shape))  # many ties
@@ -121,6 +122,7 @@ def test_other_layouts(order):
     plan(lambda x: ops.argmax(ops.reshape(x, (-1,)), 0), a)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("columns", [2, 3, 7, 31, 63, 64, 65])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_extremes_of_few_columns(dtype, columns):

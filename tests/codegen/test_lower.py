@@ -48,6 +48,7 @@ BODIES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", BODIES)
 @pytest.mark.parametrize(
@@ -163,6 +164,7 @@ CHAINS = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", CHAINS)
 @pytest.mark.parametrize(
     "batch, states, view, gathers",
@@ -204,6 +206,7 @@ OF_WINDOWS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "size, step, view, form",
     [((7, 7), 1, lambda x: x, "columns"), ((1, 40), 1, lambda x: x, "columns"),

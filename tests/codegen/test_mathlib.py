@@ -267,6 +267,7 @@ def test_float64_against_mpmath(lib, name):
     assert worst[0] <= mathlib.ULP[name]["f64"] + lib.slack, worst
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", dict.fromkeys(mathlib.ALONE.values()))
 def test_what_a_loop_waits_for_against_mpmath(each, name):
     """By a table: around its places and its ends too, and where the other function is called."""

@@ -15,6 +15,7 @@ from ckernels.graph.op import REGISTRY
 from ckernels.runtime.function import make_function
 
 REAL = [d for d in dtypes.ITEMSIZE if not dtypes.is_complex(d) and dtypes.available(d)]
+OF_EACH_KIND = ["bool", "uint8", "int32", "float16", "float32"]
 ELEMENTWISE = [
     op
     for op in REGISTRY.values()
@@ -150,6 +151,7 @@ def run_batch(batch):
     assert not failures, f"{len(failures)} of {len(batch)}:\n" + "\n".join(failures)[:6000]
 
 
+@pytest.mark.sampled(1, dtype=OF_EACH_KIND)
 @pytest.mark.parametrize("dtype", REAL)
 def test_elementwise_rows(dtype):
     rng, batch = np.random.default_rng(5), []
@@ -164,6 +166,7 @@ def test_elementwise_rows(dtype):
     run_batch(batch)
 
 
+@pytest.mark.sampled(1, dtype=OF_EACH_KIND)
 @pytest.mark.parametrize("dtype", REAL)
 def test_casts(dtype):
     rng, batch, op = np.random.default_rng(6), [], REGISTRY["cast"]
@@ -289,6 +292,7 @@ AXES = [((7,), (0,)), ((1,), (0,)), ((4, 5), (0,)), ((4, 5), (1,)), ((4, 5), (0,
         ((3, 0, 5), (2,)), ((2, 300), (0,)), ((2, 3, 2, 3), (0, 2)), ((600, 3), (0,))]  # fmt: skip
 
 
+@pytest.mark.sampled(1, dtype=OF_EACH_KIND)
 @pytest.mark.parametrize("dtype", REAL)
 def test_reductions(dtype):
     rng, batch = np.random.default_rng(9), []

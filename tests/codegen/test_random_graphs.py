@@ -83,12 +83,16 @@ def low_thresholds(monkeypatch):
     K.set_num_threads(before)
 
 
-def test_random_graphs():
-    search(range(0, 90), 15)
+@pytest.mark.sampled(0)
+@pytest.mark.parametrize("first", range(0, 90, 15))
+def test_random_graphs(first):
+    search(range(first, first + 15), 15)
 
 
-def test_random_graphs_with_low_thresholds(low_thresholds):
-    search(range(1000, 1060), 15)
+@pytest.mark.sampled(0)
+@pytest.mark.parametrize("first", range(1000, 1060, 15))
+def test_random_graphs_with_low_thresholds(first, low_thresholds):
+    search(range(first, first + 15), 15)
 
 
 @pytest.mark.slow

@@ -125,6 +125,7 @@ SLICES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("inc", [False, True])
 @pytest.mark.parametrize("shape", [(5, 7), (90, 80)])
 @pytest.mark.parametrize("slices", SLICES)
@@ -391,6 +392,7 @@ def test_out_of_range_leaves_variables_untouched():
 # ---- running sums -------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["int64", "uint64", "float16", "float32", "float64", *FOREIGN])
 @pytest.mark.parametrize("shape", [(7,), (1, 1), (5, 6), (3, 4, 300), (600, 2, 2), (0, 4), (2, 0)])
 def test_running_sums(shape, dtype):

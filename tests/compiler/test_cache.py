@@ -127,6 +127,7 @@ def test_symlink_or_foreign_entry_is_not_followed(compiledir, source, restart, t
     assert build([source(1)]).built == 1
 
 
+@pytest.mark.rest
 def test_racing_processes(compiledir, python, finish):
     code = f"""
     config.compiledir = {str(compiledir)!r}
@@ -140,6 +141,7 @@ def test_racing_processes(compiledir, python, finish):
     finish(python(code + "assert check(*range(6)).built == 0"))
 
 
+@pytest.mark.rest
 def test_kill_during_build(compiledir, python, finish):
     code = f"""
     config.compiledir = {str(compiledir)!r}
@@ -163,6 +165,7 @@ def test_kill_during_build(compiledir, python, finish):
     assert not temporaries(compiledir)
 
 
+@pytest.mark.rest
 def test_clear_while_others_build(compiledir, python, finish):
     builder = python(f"""
     from ckernels import compiler

@@ -27,6 +27,7 @@ def folders(tmp_path_factory):
     return folder
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("machine", cases())
 @pytest.mark.parametrize("name", QUICK)
 def test_results_are_as_recorded(name, machine, folders):

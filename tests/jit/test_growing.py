@@ -213,6 +213,7 @@ def by_a_method_of_an_object(x, n):
     return take.__self__.rows
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("n", [4, 590])
 @pytest.mark.parametrize(
     "function", [kept_and_changed, changed_behind, changed_in_the_turn, taken_apart, both_kinds,

@@ -15,6 +15,7 @@ LABEL = np.arange(12) % 3
 REDUCTIONS = ["sum", "mean", "std", "var", "prod", "any", "all", "max", "min"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("over", ["rows", "elements"])
 @pytest.mark.parametrize("name", REDUCTIONS)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1", "bool", "c16"])
@@ -166,6 +167,7 @@ PROGRAMS = [
 ]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
 def test_programs_of_parts_under_masks(function, dtype):

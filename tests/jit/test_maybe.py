@@ -129,6 +129,7 @@ def in_64_bits(x):
     return total
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
 @pytest.mark.parametrize("x", [[5.0, 5.0, 5.0], [5.0, -3.0, 5.0], [0.5, 5.0, 0.25]])
 def test_python_computes_in_64_bits_beside_narrower_scalars(dtype, x):
@@ -203,6 +204,7 @@ def results(function, *args):
         return type(problem)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype, k", [("float64", 3), ("float32", 3), ("int32", 2), ("int64", 2.5)])
 @pytest.mark.parametrize("made", [*MADE, "listed"])
 def test_dtypes_of_what_is_a_number_or_a_scalar(made, dtype, k, tmp_path):

@@ -92,6 +92,7 @@ def equal(want, got):
         same(a, b)
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("seed", range(24))
 def test_random_loops(seed, tmp_path):
     function = written(Writer(seed).source(), f"loops{seed}", tmp_path)

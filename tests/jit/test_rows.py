@@ -392,6 +392,7 @@ QUANTILES = [
 OLD_QUANTILES = np.lib.NumpyVersion(np.__version__) < "2.4.0"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", [*FLOATS, "int8", "uint16", "int64"])
 @pytest.mark.parametrize("name", ["quantile", "percentile", "nanquantile", "nanpercentile"])
 def test_quantiles_of_every_dtype_by_every_form_are_numpys(name, dtype):
@@ -464,6 +465,7 @@ def over_places(f, x, y):
             np.gradient(f, y, axis=-1), np.gradient(f, x, y[::-1], edge_order=2))  # fmt: skip
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "complex128"])
 def test_slopes_over_coordinates(dtype):
     for n, k in ((3, 4), (8, 12), (12, 40)):

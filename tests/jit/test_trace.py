@@ -428,6 +428,7 @@ STORES = ["v[{a}] = s[{b}]", "v[{a}] += s[{b}]", "v[{a}] = v[{b}] * 0.5", "s[{a}
           "v[{a}] += s[{a}] * v[{b}]", "A[{a}, 1:] = A[{b}, :-1]"]  # fmt: skip
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("seed", range(60))
 def test_random_stores_in_parts(seed, tmp_path):
     draw = random.Random(seed)

@@ -317,6 +317,7 @@ def stored(x, n):
     return y.sum()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("n", [0, 1, 2, 5, 20])
 @pytest.mark.parametrize("cost", [nested, from_the_end, every_second, either, until_large,
                                   broken_off, of_arrays, midpoints, stored])  # fmt: skip
@@ -367,6 +368,7 @@ def rows_under_a_mask(x):
     return (np.log(a[x > 0] * x[1:4]) ** 2).sum()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("x", [np.array([1.0, 2, 0, 0.7, 0, 3, 0.25, 1.5, 0.5, 2]) + 0.01,
                                np.zeros(9) + 0.1, np.linspace(0.1, 2, 30)])  # fmt: skip
 @pytest.mark.parametrize("cost", [halved, balanced, of_positive, stored_under_a_mask,

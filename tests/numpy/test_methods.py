@@ -90,6 +90,7 @@ def test_what_needs_values_is_refused():
     assert run(lambda x: x if Owner().array(1.0) > 0 else -x)[0][0, 0] == 1.0
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "dtype", ["bool", "int8", "uint8", "int64", "float16", "float32", "float64"]
 )

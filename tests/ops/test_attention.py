@@ -60,6 +60,7 @@ def test_tiles_compute_what_the_oracle_does(dtype, batch, has):
     agree(*case(dtype, batch, 70, 300, 9, 11, has, keep=int(0.7 * 2**24)))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "sizes",
     [(0, 3, 2, 2), (3, 0, 2, 2), (1, 1, 1, 1), (1, 600, 0, 3), (5, 5, 2, 0), (257, 513, 3, 33)],

@@ -125,6 +125,7 @@ def test_the_slope_is_that_of_finite_differences(log):
         np.testing.assert_allclose(slope, numeric(total, [x], 0), rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
     "options", [{}, {"blank": 0, "epsilon": 1e-7}, {"log": True, "blank": 1}], ids=str

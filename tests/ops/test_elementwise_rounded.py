@@ -68,6 +68,7 @@ def test_in_functions_of_placeholders_and_their_gradients():
     np.testing.assert_array_equal(by_y, -2 * A)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("endpoint", [True, False])
 def test_linspace_has_the_bits_of_numpy(dtype, endpoint):

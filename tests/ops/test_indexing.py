@@ -159,6 +159,7 @@ MOVING = [  # with the key that it is where AT is 1 and FROM is 2
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int16", "bool", "complex64"])
 @pytest.mark.parametrize("key, want", MOVING, ids=range(len(MOVING)))
 def test_slices_that_move(key, want, dtype):

@@ -39,6 +39,7 @@ def numbers(dtype, shape):
     return x * x.dtype.type(0.75) if dtype[0] == "f" else x
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "int8", "uint16",
                                    "bool"])  # fmt: skip
 @pytest.mark.parametrize("how", HOWS)

@@ -105,6 +105,7 @@ def test_refused():
         K.eval(K.median(np.ones((2, 0)), 1))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint64", "bool", "int64"])
 def test_searchsorted_in_c(side, dtype):

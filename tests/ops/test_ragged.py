@@ -111,6 +111,7 @@ def in_c(f):
     return PYCALL not in [i.kind for i in f.info.program.instructions]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ("float32", "float64"))
 @pytest.mark.parametrize("name", STEPS)
 def test_steps(name, dtype):

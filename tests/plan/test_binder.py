@@ -55,6 +55,7 @@ NEAR_MISSES |= {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8", "bool"])
 @pytest.mark.parametrize("view", [lambda t: t, lambda t: t[::-1], lambda t: t[::2]])
 def test_short_rows_that_lie_apart_are_copied_where_they_are_met_again(view, dtype):

@@ -46,6 +46,7 @@ def step(loss):
     return lambda w, *ins: w - 0.1 * K.gradients(loss(w, *ins), [w])[0]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("rows", [[3], [7, 7, 7, 1], [0, 59, 0], []])
 def test_gradient_step_of_gathered_rows(dtype, rows):
@@ -151,6 +152,7 @@ OPTIMISERS = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize("kind", OPTIMISERS)
 def test_optimisers(kind, dtype):

@@ -109,6 +109,7 @@ def test_dtypes(dtype, reverse):
         )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("wanted", ["0", "1", "2", "3", "01", "12", "023", "0123"])
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("how", ["all", "limit", "limit 0", "count", "until", "until count"])

@@ -91,6 +91,7 @@ def test_the_gradient_of_an_lstm_has_one_product_per_step_and_one_per_weight(spl
     assert products <= 3, f.steps()  # x.T dz, and h.T dz in two parts
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("split", [False, True])
 @pytest.mark.parametrize("gradient", [False, True])
 def test_plans_and_kernels_do_not_depend_on_the_number_of_steps(split, gradient):

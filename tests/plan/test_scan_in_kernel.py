@@ -27,6 +27,7 @@ def stepped(f):
     return "steps" in [kernel["form"] for kernel in f.stats()["kernels"]]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("wanted", ["01", "0", "1", "12", "0123"])

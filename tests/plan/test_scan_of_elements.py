@@ -174,6 +174,7 @@ def beside(function, jitted, given):
     return isinstance(want, type)
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("seed", range(24))
 def test_random_loops_over_elements(seed, tmp_path):
     """Indices count from the end where they are negative, and are out of range at times."""
@@ -245,6 +246,7 @@ def sums_of_two(x):
     return (y,)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 100])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_beginning_and_the_end_are_looked_at_once(n, dtype, texts):
@@ -776,6 +778,7 @@ def of_another_row(x, m):
             m[0, j] = m[0, j] + m[i, n - 1] - m[n - 1, 0]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8"])
 @pytest.mark.parametrize(
     "function", [shortest_ways, added, added_until, read_after_it_is_put, under_a_condition,

@@ -166,6 +166,7 @@ class Draw:
 SHAPES = ((5,), (1,), (7, 4), (1, 6), (3, 4, 5), (80, 70))
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("seed", range(80))
 def test_random_programs(seed):
     rng = np.random.default_rng(seed)
@@ -182,6 +183,7 @@ def test_random_programs(seed):
     check([*leaves, at], outputs, [*arrays, np.asarray(rng.integers(shape[0]))], 1e-5)
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("seed", range(80))
 def test_random_scans(seed):
     """Several states, of which some are stored into others, some shown, some read by results."""

@@ -201,6 +201,7 @@ def unaligned(x):
     return found
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_arguments_change_as_by_numpy(f, layout):
@@ -211,6 +212,7 @@ def test_arguments_change_as_by_numpy(f, layout):
         same(f, partial(arrays, shape))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["float32", "int32", "int8", "complex128", "bool"])
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_of_every_kind_of_number(f, dtype):
@@ -388,6 +390,7 @@ AT = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["int64", "int32", "int8"])
 @pytest.mark.parametrize("shape", [(9,), (9, 4)])
 @pytest.mark.parametrize("f", INDEXED, ids=lambda f: f.__name__)

@@ -120,6 +120,7 @@ def residual(net, x):
     return net.conv(y, 8, 4)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("build", [plain, normalised, residual])
 @pytest.mark.parametrize("training", [False, True])
 def test_networks_run_the_same_steps_in_both_formats(build, training):

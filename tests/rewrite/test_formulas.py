@@ -110,6 +110,7 @@ def points(dtype, count):
     return [same, np.concatenate([b.ravel(), line])]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @of_each
 def test_right_side_is_the_true_value_of_the_left(name, formula, dtype):

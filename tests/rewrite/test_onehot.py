@@ -57,6 +57,7 @@ PRODUCTS = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", NUMBERS)
 @pytest.mark.parametrize("case", PRODUCTS)
 def test_products(case, dtype):

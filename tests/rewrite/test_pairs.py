@@ -50,6 +50,7 @@ UNARY = [np.negative, np.conjugate, np.exp, np.log, np.sqrt, np.square, np.recip
          np.sin, np.cos, np.sinh, np.cosh, np.isfinite, np.isnan, np.isinf]  # fmt: skip
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["complex128", "complex64"])
 @pytest.mark.parametrize("function", UNARY, ids=lambda f: f.__name__)
 def test_functions_of_one_operand(function, dtype):
@@ -65,6 +66,7 @@ def test_functions_of_one_operand(function, dtype):
         assert not left
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["complex128", "complex64"])
 @pytest.mark.parametrize("function", [np.add, np.subtract, np.multiply, np.true_divide, np.equal,
                                       np.not_equal], ids=lambda f: f.__name__)  # fmt: skip

@@ -228,6 +228,7 @@ def fitted(np, a, b, op):
     return a + b if op == "+" else a - b if op == "-" else a * b
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("seed", range(25))
 def test_random_pipelines(seed):
     draw = random.Random(seed)

@@ -129,6 +129,7 @@ def rewritten(roots, x, value):
         return evaluate(optimise(roots), {x: value})
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("name", FORMULAS)
 def test_formulas_behind_views(name, view):

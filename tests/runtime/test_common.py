@@ -110,6 +110,7 @@ def rows_of(dtype):
     yield x[:3, :3], x[1, :3]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "float16"])
 def test_over_rows_of_every_layout_is_calls_in_turn(mode, dtype):

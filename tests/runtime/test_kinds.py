@@ -113,6 +113,7 @@ def test_kinds_tell_layouts_apart():
     )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8", "bool", "float16"])
 @pytest.mark.parametrize("shape", [(67,), (1,), (0,), (5, 33), (3, 1), (0, 4), (2, 3, 37)])
 def test_reversed_axes(dtype, shape):
@@ -220,6 +221,7 @@ WAYS = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "float16"])
 @pytest.mark.parametrize("what", [*LOOPS, *OTHERS])
 def test_unaligned_arrays_give_the_bits_of_aligned_ones(what, dtype):

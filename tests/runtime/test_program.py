@@ -370,6 +370,7 @@ OF_MANY = {  # programs of x of shape (None, 4)
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("contiguous", [True, False])
 @pytest.mark.parametrize("name", OF_MANY)
 def test_one_after_many_is_one_as_it_is(name, contiguous):

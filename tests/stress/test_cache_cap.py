@@ -46,6 +46,7 @@ def tiny(number):
     return KernelSource(name, f"{head} {body}")
 
 
+@pytest.mark.rest
 @needs_compiler
 @pytest.mark.parametrize("count", [200, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_ten_thousand_real_kernels(tmp_path, count):

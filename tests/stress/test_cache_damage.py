@@ -47,6 +47,7 @@ def assert_rebuilt(directory, path, what, work):
     assert run(work, flags={"compiledir": str(directory)}) == ([0, 1], ""), what
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("count", [12, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_damaged_kernel(tmp_path, count):
     assert run(check, 1, flags={"compiledir": str(tmp_path)})[0] == [1, 0]
@@ -114,6 +115,7 @@ def program():
     return [f.stats()["built"], f.stats()["from_cache"]]
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("count", [4, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_damaged_file_of_a_whole_program(tmp_path, count):
     """Kernels, plans, notes, remembered compilers, the file of hits: all of them in turn."""

@@ -175,6 +175,7 @@ def cases(tmp_path, operations, errors, points):
     ]
 
 
+@pytest.mark.rest
 def test_each_operation_once(library, tmp_path):
     errors = ["ENOSPC", "EIO", "ESTALE"]
     found = []
@@ -196,6 +197,7 @@ def test_every_operation_with_every_errno(library, tmp_path):
     assert all(hit.get(operation) for operation in OPERATIONS), hit
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("signal", [9, 2])
 @pytest.mark.parametrize("step", [150, pytest.param(3, marks=pytest.mark.slow)])
 def test_killed_at_each_file_operation(library, tmp_path, step, signal):

@@ -65,6 +65,7 @@ def test_a_child_uses_its_threads():
     assert correct(f)
 
 
+@pytest.mark.rest
 def test_forks_while_threads_compute_build_and_update():
     """Every lock of the library is taken and let go all the time while children are made."""
     K.set_num_threads(2)
@@ -105,6 +106,7 @@ def test_forks_while_threads_compute_build_and_update():
     assert not errors, errors
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("count", [60, pytest.param(1000, marks=pytest.mark.slow)])
 def test_a_thousand_forks(count):
     """Batches of children alive at once, each computing on its own team."""
@@ -176,6 +178,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("noisy", ["quiet", "noisy"])
 @pytest.mark.parametrize("method", METHODS)
 def test_multiprocessing(tmp_path, method, noisy):

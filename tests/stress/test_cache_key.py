@@ -81,6 +81,7 @@ PYTHON = (
 )
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -130,6 +131,7 @@ def test_the_working_directory_is_not_in_the_key(tmp_path, base):
     assert keys(tmp_path, cwd=elsewhere) == base
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize(
     "changes",
     [

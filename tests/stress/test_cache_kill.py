@@ -55,6 +55,7 @@ def rebuilding(start):
 PHASES = (compiling, publishing, evicting, rebuilding)
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.parametrize("count", [12, pytest.param(200, marks=pytest.mark.slow)])
 def test_random_points(tmp_path, count, number):

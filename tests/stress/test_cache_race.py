@@ -41,6 +41,7 @@ def test_cold_on_one_key(tmp_path, count):
     assert run(check, 1, 2, flags={"compiledir": str(tmp_path / "kernels")})[0] == [0, 2]
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("count", MANY)
 def test_cold_on_different_keys(tmp_path, count):
     made = together(tmp_path / "kernels", check, [(number,) for number in range(count)])
@@ -70,6 +71,7 @@ def crowding(turns, seed):
     return 0
 
 
+@pytest.mark.rest
 def test_readers_during_eviction(tmp_path):
     """A reader gets a whole entry or builds it; what it holds survives the entry."""
     directory = tmp_path / "kernels"
@@ -121,6 +123,7 @@ def building(turns, seed):
     return 0
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("count, turns", [(4, 5), pytest.param(8, 30, marks=pytest.mark.slow)])
 def test_clear_in_a_loop(tmp_path, count, turns):
     directory = tmp_path / "kernels"
@@ -142,6 +145,7 @@ def test_clear_in_a_loop(tmp_path, count, turns):
     assert_sound(directory)
 
 
+@pytest.mark.rest
 def test_the_directory_itself_vanishes(tmp_path):
     """`rm -rf` under processes that build: at worst kernels are kept elsewhere, with one line.
 
@@ -161,6 +165,7 @@ def test_the_directory_itself_vanishes(tmp_path):
         assert len(errors.splitlines()) <= turns, errors
 
 
+@pytest.mark.rest
 def test_only_claims_are_locked():
     """Nothing in the library asks the system for a lock, or waits for another's file to go away.
 

@@ -86,6 +86,7 @@ def check(monkeypatch, graph, dtype, n=None):
             assert results(graph, dtype, n=n) == alone, "with its own plan stored"
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("name", SHORT)
 def test_no_history_changes_a_bit(monkeypatch, name):
     check(monkeypatch, GRAPHS[name], "float32" if len(name) % 2 else "float64")
@@ -131,6 +132,7 @@ def compare_processes(tmp_path, names, dtype):
     assert digests(tmp_path / "empty", names, dtype, None) == alone
 
 
+@pytest.mark.rest
 def test_a_compiledir_filled_by_another_size_changes_no_bit(tmp_path):
     compare_processes(tmp_path, ["sum_of_exponentials"], "float64")
 

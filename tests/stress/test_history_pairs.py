@@ -124,6 +124,7 @@ def forks(tmp_path):
         yield found
 
 
+@pytest.mark.rest
 def test_a_program_after_its_twin(forks):
     rng = np.random.default_rng(3)
     for name in SHORT:
@@ -131,6 +132,7 @@ def test_a_program_after_its_twin(forks):
         forks.check(program, forks.twin(program, rng), program)
 
 
+@pytest.mark.rest
 def test_a_program_after_any_other(forks):
     programs = [("matrices", 5, None), ("sparse", 5, None), ("arrays", 5, None)]
     forks.check(*programs, *programs)

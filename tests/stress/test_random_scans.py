@@ -205,11 +205,13 @@ def check(seed):
 
 
 # The last one: a loop in a loop of no steps, whose sizes a rewrite put together.
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("seed", [*range(6), 891359686])
 def test_random_loops(seed):
     check(seed)
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("seed", range(4))
 def test_some_rows_of_random_loops(seed, monkeypatch):
     check_parts(seed, monkeypatch)

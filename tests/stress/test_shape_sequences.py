@@ -253,11 +253,13 @@ def limited_memory():
     resource.setrlimit(resource.RLIMIT_AS, before)
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("part", range(2))
 def test_sequences_of_shapes(part):
     search(range(part * 12, part * 12 + 6), 4)
 
 
+@pytest.mark.rest
 @pytest.mark.usefixtures("low_thresholds")
 def test_sequences_of_shapes_with_low_thresholds():
     search(range(24, 31), 4)

@@ -107,6 +107,7 @@ def soak(cycle, count, warm, rare=0):
     assert resident() <= memory * 1.05 + (1 << 20), (memory, resident())
 
 
+@pytest.mark.rest
 def test_a_function_dies_with_its_last_reference():
     """Without the garbage collector: nothing of a function is part of a cycle."""
     gc.collect()
@@ -122,6 +123,7 @@ def test_a_function_dies_with_its_last_reference():
         gc.enable()
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("kind", range(1, 8))
 def test_other_kinds_of_function_die_too(kind):
     f = variants(kind)
@@ -131,6 +133,7 @@ def test_other_kinds_of_function_die_too(kind):
     assert watched() is None
 
 
+@pytest.mark.rest
 def test_build_call_delete():
     soak(variants, 512, 128)
 
@@ -162,6 +165,7 @@ def changing_shapes(count, warm):
     assert steps["plans"] <= 64 and len(steps["kernels"]) < 30
 
 
+@pytest.mark.rest
 def test_changing_shapes():
     changing_shapes(500, 700)
 
@@ -173,6 +177,7 @@ def test_changing_shapes_long():
     changing_shapes(10_000, 10_000 - 97 * 89)
 
 
+@pytest.mark.rest
 def test_a_variable_that_changes_its_shape():
     v = K.shared(np.ones(1), name="v")
     f = K.function([], K.sum(v * 2))

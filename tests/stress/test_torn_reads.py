@@ -81,6 +81,7 @@ def pair(mode):
     return a, b, write
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("writer", ["compiled", "reference"])
 @pytest.mark.parametrize("mode", ["compiled", "reference"])
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -28,6 +28,7 @@ def normalised(x, scale, shift):
     return [(x - mean) / ops.sqrt(var + 1e-5) * scale + shift, mean, ops.sqrt(var)]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", FLOATS + WHOLE)
 @pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "any", "all"])
 def test_all_reductions_and_lengths(name, dtype):
@@ -74,6 +75,7 @@ def test_a_strip_has_room_for_a_bundle():
     assert laid.in_bundles(5, walks, ["in"], 4) == ()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("groups, n", [(8, 8), (1, 3), (40, 3), (3, 100), (70, 7)])
 def test_norms_with_what_is_read_beside_them(dtype, groups, n):

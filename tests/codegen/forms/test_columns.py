@@ -21,6 +21,7 @@ def numbers(dtype, *shape):
     return x
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", FLOATS + WHOLE)
 @pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "any", "all"])
 def test_reductions_of_one_row_and_of_two(name, dtype):

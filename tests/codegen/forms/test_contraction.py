@@ -52,6 +52,7 @@ def normal(*shape, dtype="float32"):
     return RNG.standard_normal(shape).astype(dtype)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype, rtol", [("float32", 2e-6), ("float64", 1e-14)])
 @pytest.mark.parametrize("build", [squared, absolute])
 def test_all_lengths(build, dtype, rtol):

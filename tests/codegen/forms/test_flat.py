@@ -47,6 +47,7 @@ def angles(n, dtype, *places):
     return x
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["sin", "cos", "tan"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_an_angle_is_what_it_is_beside_large_ones(name, dtype):

@@ -152,6 +152,7 @@ SUMS = {
 AROUND_BLOCKS = [0, 1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 130, 191, 192, 200, 1000, 4097]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", SUMS)
 def test_each_element_is_summed_once(name, dtype):
@@ -223,6 +224,7 @@ def truth(build, x):
     return function.info.source()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float32", "float64"])
 @pytest.mark.parametrize("length", [1, KNOWN - 1, KNOWN, KNOWN + 1, 2 * KNOWN, 40_000])
 def test_truth_values_stop_at_what_decides_wherever_it_lies(dtype, length):
@@ -288,6 +290,7 @@ def at_once(size, op, turned, low):
     return build
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("op", ["lt", "le", "gt", "ge"])
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("low", [False, True])

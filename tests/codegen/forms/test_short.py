@@ -45,6 +45,7 @@ def everything(x, c, r):
     return [ops.where(ops.eq(c, r), x, ops.maximum(c, x)), c + ops.mul(r, x), ops.minimum(x, r)]
 
 
+@pytest.mark.sampled(1, dtype=["bool", "int8", "int32", "float32", "complex64"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_all_lengths_and_dtypes(dtype):
     """Rows of 1 to 70, and so few and so many of them that blocks and vectors have a rest.
@@ -133,6 +134,7 @@ MIRRORED = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", MIRRORED)
 def test_rows_that_lie_apart(name, dtype):
@@ -230,6 +232,7 @@ def parts_of_rows(x):
     return [ops.slice_(x, [(None, None, 1), (1, -1, 1)]), ops.concatenate([x, x[::-1]], 1)]
 
 
+@pytest.mark.sampled(1, dtype=["bool", "int8", "int32", "float32", "complex64"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rows_of_all_lengths_that_are_moved(dtype):
     call = runner(parts_of_rows, (None, None), dtype=dtype)

@@ -75,6 +75,7 @@ ROWS = {  # text of the expression: what it is, and whether it is sparse in the 
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("text", ROWS)
 def test_values_and_formats(text, given):
     kind, names, values = given
@@ -153,6 +154,7 @@ PICKLED = """
 """.strip().replace("\n", ";")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("text", PICKLED.split(";"))
 def test_pickles_and_copies(text, given):
     kind, names, values = given

@@ -28,6 +28,7 @@ def outcome(run, text, names):
         return None, problem
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("text", BINARY)
 def test_values_and_dtypes_are_numpys(text, dtype):

@@ -19,6 +19,7 @@ def operands(subscripts, dtype, **sizes):
     return [(3 * RNG.normal(size=[size[c] for c in t])).astype(dtype) for t in terms]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("subscripts", SUBSCRIPTS)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "int64"])
 def test_numbers_of_open_sizes(subscripts, dtype):

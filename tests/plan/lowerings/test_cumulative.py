@@ -21,6 +21,7 @@ def of_bits(dtype, shape):
     return bits.view(dtype)[..., 0]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("reverse", [False, True])

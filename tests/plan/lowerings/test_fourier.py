@@ -36,6 +36,7 @@ def check(got, z, inverse=False, axis=-1):
     assert off <= bound * np.sqrt(np.sum(np.abs(want) ** 2))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("inverse", [False, True])
 @pytest.mark.parametrize("dtype", EPS)
 def test_every_length(dtype, inverse):

@@ -22,6 +22,7 @@ def laid(x, perm):
     return np.ascontiguousarray(x.transpose(perm)).transpose(np.argsort(perm))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("axis", range(4))
 def test_orders_in_memory(axis, dtype):

@@ -23,6 +23,7 @@ def some(shape, dtype):
     return a
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_searches(dtype, side):
@@ -99,6 +100,7 @@ def parted(x, k):
     return np.concatenate([front, rest] if 2 * k < n else [rest, front], -1)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("k", [0, 3, 20, -1, -4])
 def test_places_about_one_place(dtype, k):

@@ -64,6 +64,7 @@ def orders(a):
     return a, np.asfortranarray(a), np.ascontiguousarray(a[..., ::-1])[..., ::-1]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("open_sizes", [False, True])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int16", "float16"])
 @pytest.mark.parametrize("shape, size, strides, padding, dilation", CASES)

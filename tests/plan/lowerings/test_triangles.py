@@ -144,6 +144,7 @@ def test_large_matrices_are_left_to_lapack():
     assert not native(f)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lower, trans, unit", list(itertools.product((False, True), repeat=3)))
 def test_systems(lower, trans, unit):
     a, b, v = place(None, None), place(None, None), place(None)

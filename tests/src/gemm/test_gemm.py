@@ -113,6 +113,7 @@ SHAPES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("ta,tb", [(0, 0), (0, 1), (1, 0), (1, 1)])
 def test_shapes_and_transposes(lib, dtype, ta, tb):
@@ -126,6 +127,7 @@ def test_shapes_and_transposes(lib, dtype, ta, tb):
             check(c, want, k, dtype)
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("level", [0, 1])
 def test_kernels_of_lesser_cpus(tmp_path, level):
     lesser = ffi.dlopen(native.build_for(level, tmp_path))
@@ -138,6 +140,7 @@ def test_kernels_of_lesser_cpus(tmp_path, level):
             test_few_columns(lesser, dtype, turned, 1 - turned)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shared", [(), ("a",), ("b",), ("a", "b")])
 def test_batches(lib, dtype, shared):
@@ -170,6 +173,7 @@ def test_batches(lib, dtype, shared):
             check(c, want, k, dtype)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_epilogue_sees_final_rows_once(lib, threads):
     lib.ck_set_num_threads(threads)
@@ -181,6 +185,7 @@ def test_epilogue_sees_final_rows_once(lib, threads):
         check(c, want, k, np.float32)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_same_bits_for_any_number_of_threads(lib, dtype):
     for m, n, k in (
@@ -211,6 +216,7 @@ def test_same_bits_for_any_number_of_threads(lib, dtype):
         assert len(set(results)) == 1, (m, n, k)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("turned", [0, 1])
 def test_a_matrix_by_its_own_transpose(lib, dtype, turned):
@@ -290,6 +296,7 @@ def few_columns(lib, a, b, ta, tb, pad):
     return np.array(out)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("ta,tb", [(0, 0), (0, 1), (1, 0), (1, 1)])
 def test_few_columns(lib, dtype, ta, tb):

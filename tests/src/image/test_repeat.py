@@ -71,6 +71,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "float16", "int32", "float64", "complex64"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name, dtype):
