@@ -7,6 +7,7 @@ others load.
 import compileall
 import gc
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -101,6 +102,14 @@ def no_test_leaves_a_seed():
 def many():
     """How many cases a slow test draws: `make slow CASES=500`."""
     return int(os.environ.get("CKERNELS_TESTS_CASES") or 10_000)
+
+
+@pytest.fixture
+def new_seed():
+    """A seed that no run has had, or CKERNELS_TESTS_SEED; pytest -rP says it if all pass, too."""
+    seed = int(os.environ.get("CKERNELS_TESTS_SEED") or random.SystemRandom().randrange(10**9))
+    print(f"CKERNELS_TESTS_SEED={seed}")
+    return seed
 
 
 @pytest.fixture

@@ -1,9 +1,9 @@
 """PythonNumber: a Python int or float while a program is traced: an argument, or a size.
 
-With arrays it is weak, as Python's numbers are. With other numbers floats compute as nodes, and so
-do ints of sizes and of turns of a loop; what Python refuses (x / 0.0, an overflow in x ** y) is
-noted, and then the call is NumPy's. An int that is used as an int is pinned: the trace is for that
-value.
+With arrays it is weak, as Python's numbers are. With other numbers floats and complex ones compute
+as nodes, and so do ints of sizes and of turns of a loop; what Python refuses (x / 0.0, an overflow
+in x ** y) is noted, and then the call is NumPy's. An int that is used as an int is pinned: the
+trace is for that value.
 """
 
 import math
@@ -17,7 +17,7 @@ from ..graph.node import constant
 from ..numpy.promote import Weak, supported
 from ..numpy.value import ArrayValue, call_ufunc
 
-OF_NUMBERS = ("real", "imag", "conjugate", "is_integer", "as_integer_ratio", "bit_length", "hex")
+OF_NUMBERS = ("is_integer", "as_integer_ratio", "bit_length", "hex")
 
 
 class PythonNumber:
@@ -105,6 +105,17 @@ class PythonNumber:
             return False
         return _compared(operator.ne, self, other)
 
+    @property
+    def real(self):
+        return of_complex(self, ops.real) if self.kind is complex else self.pin().real
+
+    @property
+    def imag(self):
+        return of_complex(self, ops.imag) if self.kind is complex else self.pin().imag
+
+    def conjugate(self):
+        return of_complex(self, ops.conj) if self.kind is complex else self.pin().conjugate()
+
 
 def pinned(x):
     """`x`, a traced number as Python's."""
@@ -164,9 +175,9 @@ def _comparison(function):
 
 
 def _exact(a, b):
-    """Whether a and b are computed as nodes: floats, with floats or ints."""
+    """Whether a and b are computed as nodes: floats and complex numbers, with ints too."""
     kinds = {_kind(x) for x in (a, b)}
-    return kinds <= {int, float} and float in kinds
+    return kinds <= {int, float, complex} and kinds != {int}
 
 
 def _quotient(function, a, b):
@@ -174,10 +185,11 @@ def _quotient(function, a, b):
     return function is operator.truediv and {_kind(a), _kind(b)} == {int} and _symbolic(a, b)
 
 
-def _float(x):
+def _as(kind, x):
+    """A number as a node of a float, or of a complex number."""
     if isinstance(x, PythonNumber):
-        return ops.cast(x.node, "float64")
-    return constant(np.asarray(float(x)))
+        return ops.cast(x.node, {float: "float64", complex: "complex128"}[kind])
+    return constant(np.asarray(kind(x)))
 
 
 def _dividing(function):
@@ -205,6 +217,16 @@ BUILD = {
     operator.truediv: _dividing(ops.true_div), operator.floordiv: _dividing(ops.floor_div),
     operator.mod: _dividing(ops.mod),
 }  # fmt: skip
+
+
+OF_COMPLEX = {operator.add, operator.sub, operator.mul, operator.truediv}
+
+
+def of_scalar(function, x, scalar):
+    """function(x, scalar) of a complex number of Python's and a float64 of NumPy's, which is one of
+    Python's floats, so that Python computes it."""
+    number = PythonNumber(scalar.owner, scalar.read(), float, None, symbolic=True)
+    return _computed(function, x, number)
 
 
 def _kind(x):
@@ -338,18 +360,22 @@ def _computed(function, a, b):
         if found is not None:
             return found
     if function in BUILD and (_exact(a, b) or _quotient(function, a, b)):
+        kind = complex if complex in (_kind(a), _kind(b)) else float
         surely = function is operator.truediv and _positive(b)
         build = _divided if surely else BUILD[function]
-        node = build(owner, _float(a), _float(b))
-        return PythonNumber(owner, node, float, None, symbolic=True)
+        if kind is float or function in OF_COMPLEX:
+            node = build(owner, _as(kind, a), _as(kind, b))
+            return PythonNumber(owner, node, kind, None, symbolic=True)
     return function(pinned(a), pinned(b))
 
 
 def _binary(function, turned):
     def operate(self, other):
-        if not isinstance(other, (PythonNumber, int, float)) or isinstance(other, np.generic):
-            return NotImplemented if not isinstance(other, complex) else function(
-                *((other, self.pin()) if turned else (self.pin(), other)))  # fmt: skip
+        if self.kind is complex and not turned and type(other) is np.float64:
+            other = float(other)  # which it is to Python, and no complex number
+        numbers = PythonNumber, int, float, complex
+        if not isinstance(other, numbers) or isinstance(other, np.generic):
+            return NotImplemented
         return _computed(function, *((other, self) if turned else (self, other)))
 
     return operate
@@ -369,6 +395,8 @@ for _name in ("and_", "or_", "xor", "lshift", "rshift"):
 
 def _unary(build, function):
     def operate(self):
+        if self.kind is complex and build is not ops.bit_not:
+            return of_complex(self, build)
         if self.kind is not float and _symbolic(self):
             return known(self.owner, build(_node(self)), int)
         if self.kind is not float:
@@ -376,6 +404,15 @@ def _unary(build, function):
         return PythonNumber(self.owner, build(self.node), float, None, symbolic=True)
 
     return operate
+
+
+def of_complex(x, build):
+    """build(x): a part of a complex number, its size, or another one."""
+    node = build(x.node)
+    if build is ops.abs:  # Python raises where it overflows
+        x.owner.guard(ops.isfinite(node))
+    kind = complex if node.dtype == "complex128" else float
+    return PythonNumber(x.owner, node, kind, None, symbolic=True)
 
 
 PythonNumber.__neg__ = _unary(ops.neg, operator.neg)
@@ -449,14 +486,12 @@ def held(x, dtype):
 
 
 def item_of(owner, node):
-    """x.item() of a node without axes; None where it is of none of these kinds."""
+    """x.item() of a node without axes."""
     kind = np.dtype(node.dtype).kind
     if kind in "iu":
         return whole(owner, node)
-    if kind in "fb":
-        return known(owner, ops.cast(node, "float64") if kind == "f" else node,
-                     float if kind == "f" else bool)  # fmt: skip
-    return None
+    found = {"f": float, "c": complex, "b": bool}[kind]
+    return known(owner, ops.cast(node, np.dtype(found).name), found)
 
 
 KINDS = (float, int, bool)

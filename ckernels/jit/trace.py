@@ -21,7 +21,7 @@ from ..ops.ragged import distance, terms
 from ..ops.shape import size_of
 from .growing import Growing
 from .maybe import MaybeNumber, changes, decided_of, leaves_of
-from .number import PythonNumber, item_of, of_sizes
+from .number import PythonNumber, item_of, of_scalar, of_sizes
 
 SMALL = 8  # sizes up to this are part of a trace: loops over short axes are unrolled
 LARGE = 2**31 - 1  # and so are sizes beyond this: squares of those below are numbers of 64 bits
@@ -254,6 +254,8 @@ class Trace(Owner):
     @staticmethod
     def item(owner, node):
         return item_of(owner, node)
+
+    of_scalar = staticmethod(of_scalar)
 
     def size(self, node, axis):
         """The size of an axis that a trace serves many of."""

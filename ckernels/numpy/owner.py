@@ -37,6 +37,10 @@ class Owner:
     def item(owner, node):
         """A number of Python's for a node, or None where only its value will do."""
 
+    @staticmethod
+    def of_scalar(function, x, scalar):
+        """What Python computes of a complex number and a float64 of NumPy's; None: NumPy does."""
+
     def __init__(self, rule=NUMPY):
         self.rule = rule
 

@@ -315,6 +315,25 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
         return ops.where(under(mask, old), whole, old)
 
 
+def _right_of_complex(name, function):
+    """The operator behind a number of Python's: of a complex one and a float64 Python computes."""
+    plainly = getattr(ArrayValue, name)
+
+    def operate(self, other):
+        kind = other.kind if isinstance(other, self.owner.numbers) else type(other)
+        found = None
+        if kind is complex and self.scalar and self.dtype == np.float64:
+            found = self.owner.of_scalar(function, other, self)
+        return plainly(self, other) if found is None else found
+
+    return operate
+
+
+for _name in ("add", "sub", "mul", "truediv", "pow"):
+    _operate = _right_of_complex(f"__r{_name}__", getattr(operator, _name))
+    setattr(ArrayValue, f"__r{_name}__", _operate)
+
+
 def is_whole(key, ndim):
     """Whether a basic key is of one element."""
     return all(isinstance(k, (int, Node)) for k in key) and len(key) == ndim

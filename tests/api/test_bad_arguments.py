@@ -91,10 +91,10 @@ def test_every_function_once(tmp_path, monkeypatch, capfd):
 
 
 @pytest.mark.slow
-def test_every_function_many_times(tmp_path, monkeypatch, capfd):
+def test_every_function_many_times(tmp_path, new_seed, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     rounds = -(-COUNT // len(every_function()))
-    found = findings(np.random.SeedSequence().entropy % 2**32, rounds)
+    found = findings(new_seed, rounds)
     assert not found, "\n".join(found)
 
 

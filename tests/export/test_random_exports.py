@@ -250,9 +250,8 @@ def test_random_exports(tmp_path):
 
 
 @pytest.mark.slow
-def test_many_random_exports(tmp_path, many):
-    first = int(np.random.SeedSequence().entropy % 10**9)
-    for seed in range(first, first + many // 20):
+def test_many_random_exports(tmp_path, many, new_seed):
+    for seed in range(new_seed, new_seed + many // 20):
         try:
             check(seed, tmp_path / "one")
         except Exception as problem:

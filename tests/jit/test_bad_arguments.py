@@ -155,8 +155,8 @@ def test_arguments_that_are_none(draw, count, capfd):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("draw", [of_transforms, of_flags])
-def test_many_arguments_that_are_none(draw, many, capfd):
-    found = findings(np.random.SeedSequence().entropy % 2**32, many, draw)
+def test_many_arguments_that_are_none(draw, many, new_seed, capfd):
+    found = findings(new_seed, many, draw)
     assert not found, "\n".join(found)
 
 

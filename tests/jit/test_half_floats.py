@@ -42,6 +42,22 @@ def test_halves_are_read_as_they_are_stored(name, mode):
                 np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.parametrize("mode", ["reference", "compiled"])
+def test_operations_of_a_loop_round_once(mode):
+    """As docs/guide/dtypes.md has it; a product of two halves is exact in float32."""
+    x, y, z = np.random.default_rng(3).normal(size=(3, 5000)).astype("e")
+    single, numpys = (x.astype("f") * y + z).astype("e"), x * y + z
+    assert np.sum(single != numpys) > 1000
+    with config.change(mode=mode):
+        both = ck.jit(lambda x, y, z: x * y + z)(x, y, z)
+        product = ck.jit(lambda x, y: x * y)(x, y)
+        alone = ck.jit(lambda p, z: p + z)(product, z)
+        compared = ck.jit(lambda x, y, z: x * y + z > z)(x, y, z)
+    np.testing.assert_array_equal(both, numpys if mode == "reference" else single)
+    np.testing.assert_array_equal(alone, numpys)
+    np.testing.assert_array_equal(compared, both > z)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_only_what_a_loop_computed_is_rounded(dtype):
     x = K.placeholder((None,), dtype=dtype)

@@ -207,6 +207,6 @@ def test_stores_into_what_every_function_gives(tmp_path):
 
 
 @pytest.mark.slow
-def test_stores_into_what_every_function_gives_many_times(tmp_path, many):
-    found = findings(np.random.SeedSequence().entropy % 2**32, -(-many // len(FUNCTIONS)), tmp_path)
+def test_stores_into_what_every_function_gives_many_times(tmp_path, many, new_seed):
+    found = findings(new_seed, -(-many // len(FUNCTIONS)), tmp_path)
     assert not [said for said, _ in found if said]

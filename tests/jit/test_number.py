@@ -74,7 +74,28 @@ def adaptive(y, tol):
     return y, steps
 
 
+def left_of_scalars(x):
+    """np.float64 is a float: what a complex number on its left computes is Python's, weak."""
+    z = 1j - x[0]
+    found = 1j + x[1], 2j * x[2], 1j / x[0], z, -z, z.real, z.imag, abs(z), z.conjugate()
+    return *found, z * x.real.astype("float32"), x[0] * 1j, z * x[1], z - z, z / x[0]
+
+
+def of_complex(x, c, n, a):
+    with_others = c - x[0], c * n, c / a, c + a, a - c, n - c, x[0] - c, c * c, c - np.float64(2)
+    return *with_others, abs(c), -c, c.real, c.conjugate(), c * x, (x * c)[0].item(), c**2, c == n
+
+
+def waves(x):
+    total, n = 0j, len(x)
+    for k in range(n):
+        total += 1j * x[k] - np.exp(-2j * np.pi * k / n)
+    return total
+
+
 @pytest.mark.parametrize("function, args", [
+    (left_of_scalars, (W,)), (left_of_scalars, (W.astype("float32"),)),
+    (left_of_scalars, (W * 1j,)), (of_complex, (W, 2 - 3j, 4, 0.5)), (waves, (V,)),
     (numbers, (V,)), (numbers, (V * 1e3,)), (weak, (W,)), (weak, (np.tile(W, 9),)), (types, (V,)),
     (types, (V.astype("float32"),)), (of_math, (W,)), (of_math, (np.tile(W, 9),)),
     (extremes, (V,)), (scalars, (np.arange(60, dtype=np.uint8),)),
@@ -177,11 +198,23 @@ def formatted(x, a):
     return f"{a:.2f} {x[0]:.3f} {x[1].item()}", str(a * 2), f"{x.dtype}"
 
 
+def test_complex_numbers_that_python_refuses():
+    quotient = ck.jit(lambda x: 1j / x[0])
+    assert quotient(np.ones(2)) == 1j
+    with pytest.raises(ZeroDivisionError):
+        quotient(np.zeros(2))
+    size = ck.jit(lambda x: abs((1e308 + 1e308j) * x[0].item()))
+    assert size(np.ones(1)) == abs(1e308 + 1e308j)
+    with pytest.raises(OverflowError):
+        size(np.full(1, 1.5))
+
+
 def test_near_misses():
     check(shadowed, V)
     check(shapes, np.full(12, 3.0))
     check(text, V, traced=False)
     check(formatted, V, 0.5, traced=None)
+    check(lambda x: (1j ** x[0], (1j + x[0]) ** 2), W, traced=None)
 
 
 def test_without_a_turn_a_number_stays_one():

@@ -105,14 +105,12 @@ def test_random_costs_on_threads(tmp_path, low_thresholds):  # noqa: F811
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["reference", *["compiled"] * 20])
-def test_many_random_costs(tmp_path, many, mode):
-    first = np.random.SeedSequence().entropy % 10**9
+def test_many_random_costs(tmp_path, many, new_seed, mode):
     with config.change(mode=mode):
-        for seed in range(first, first + many // (2 if mode == "reference" else 20)):
+        for seed in range(new_seed, new_seed + many // (2 if mode == "reference" else 20)):
             found(seed, tmp_path)
 
 
 @pytest.mark.slow
-def test_many_random_costs_on_threads(tmp_path, many, low_thresholds):  # noqa: F811
-    first = np.random.SeedSequence().entropy % 10**9
-    check_threads(range(first, first + many // 100), tmp_path)
+def test_many_random_costs_on_threads(tmp_path, many, new_seed, low_thresholds):  # noqa: F811
+    check_threads(range(new_seed, new_seed + many // 100), tmp_path)

@@ -74,9 +74,8 @@ def test_random_programs(tmp_path):
 
 
 @pytest.mark.slow
-def test_many_random_programs(tmp_path, many):
-    first = np.random.SeedSequence().entropy % 10**9
-    for seed in range(first, first + many // len(SIZES)):
+def test_many_random_programs(tmp_path, many, new_seed):
+    for seed in range(new_seed, new_seed + many // len(SIZES)):
         run(seed, tmp_path, SIZES if seed % 4 else EDGES)
 
 

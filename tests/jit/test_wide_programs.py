@@ -1,7 +1,6 @@
 """Programs of every function of NumPy's that there is, jitted: NumPy's results, types, arguments
 written and memory shared with them, for arguments of two kinds after one another."""
 
-import numpy as np
 import pytest
 
 from ckernels import config
@@ -19,8 +18,7 @@ def test_wide_programs(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["reference", *["compiled"] * 20])
-def test_many_wide_programs(tmp_path, many, mode):
-    first = np.random.SeedSequence().entropy % 10**9
+def test_many_wide_programs(tmp_path, many, new_seed, mode):
     with config.change(mode=mode):
-        for seed in range(first, first + many // (3 if mode == "reference" else 20)):
+        for seed in range(new_seed, new_seed + many // (3 if mode == "reference" else 20)):
             run(seed, tmp_path, Writer, arguments)

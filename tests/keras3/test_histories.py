@@ -38,9 +38,9 @@ def test_training_after_programs_of_other_names(forks):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("others", [(), OTHERS], ids=["training", "any"])
-def test_much_training_after_other_programs(forks, many, others):
+def test_much_training_after_other_programs(forks, many, new_seed, others):
     """In each line some training, and of `others` as much as there is room for."""
-    rng = np.random.default_rng()
+    rng = np.random.default_rng(new_seed)
     for seed in range(-(-many // (20 * PAIRS))):
         names = [NAMES[n] for n in rng.permutation(len(NAMES))[: 1 if others else None]]
         names += [others[n] for n in rng.permutation(len(others))[: LINE[0] - 1]]

@@ -169,8 +169,8 @@ def test_every_function_a_few_times():
 
 
 @pytest.mark.slow
-def test_every_function_many_times(many):
-    found = findings(np.random.SeedSequence().entropy % 2**32, -(-many // len(FUNCTIONS)))
+def test_every_function_many_times(many, new_seed):
+    found = findings(new_seed, -(-many // len(FUNCTIONS)))
     assert not found, "\n".join(found)
 
 

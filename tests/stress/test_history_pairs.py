@@ -139,9 +139,9 @@ def test_a_program_after_any_other(forks):
 
 
 @pytest.mark.slow
-def test_many_pairs(forks, many):
+def test_many_pairs(forks, many, new_seed):
     """2,000 pairs of 10,000 cases."""
-    rng, different, twins, names = np.random.default_rng(), 0, 0, []
+    rng, different, twins, names = np.random.default_rng(new_seed), 0, 0, []
     seed, lines = int(rng.integers(10**6)), -(-many // (5 * PAIRS))
     for number in range(lines):
         names = names if len(names) >= LINE[0] else [NAMES[n] for n in rng.permutation(len(NAMES))]

@@ -222,8 +222,7 @@ def test_the_generator_reaches_loops_of_nothing():
     assert len(set(found)) == 8
 
 
-def with_new_seeds(check, count):
-    first = int(np.random.SeedSequence().entropy % 10**9)
+def with_seeds(check, first, count):
     for seed in range(first, first + count):
         try:
             check(seed)
@@ -232,11 +231,11 @@ def with_new_seeds(check, count):
 
 
 @pytest.mark.slow
-def test_some_rows_of_many_random_loops(many, monkeypatch):
-    with_new_seeds(lambda seed: check_parts(seed, monkeypatch), many // 50)
+def test_some_rows_of_many_random_loops(many, new_seed, monkeypatch):
+    with_seeds(lambda seed: check_parts(seed, monkeypatch), new_seed, many // 50)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
-def test_many_random_loops(many, part):
-    with_new_seeds(check, many // 10)
+def test_many_random_loops(many, new_seed, part):
+    with_seeds(check, new_seed, many // 10)
