@@ -108,6 +108,8 @@ def test_float_to_integer_as_numpy(lib, s, i):
             -powers,
             powers - 1,
             powers + 1,
+            0.5 - powers,
+            powers * 1.5 + 0.5,
             rng.normal(size=500) * 1e3,
             [0.0, -0.0, 0.99, -0.99, np.inf, -np.inf, np.nan],
         ]
@@ -118,6 +120,9 @@ def test_float_to_integer_as_numpy(lib, s, i):
     inside &= np.abs(cut) < 2.0**63 if i != "u64" else cut < 2.0**64
     got = lib(f"{s}_to_{i}", DTYPE[i], x)
     np.testing.assert_array_equal(got[inside], x[inside].astype(DTYPE[i]))
+    if i == "u32":  # the low bits of the int64, negative or beyond 2^32
+        held = np.abs(cut) < 2.0**63
+        np.testing.assert_array_equal(got[held], cut[held].astype("int64").astype("uint32"))
     # outside the range: x86's "integer indefinite", its low bits for the small types
     lowest = -(2**63) if i in ("i64", "u64", "u32") else -(2**31)
     far = ~(np.abs(x) < 2.0**65)
