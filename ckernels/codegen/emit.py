@@ -74,8 +74,8 @@ def written(kernel):
     printer = Printer(getattr(kernel, "kernel", kernel))  # of two loops the second
     form = form_of(kernel)(kernel, printer)
     form.write()
-    attribute = ""
-    if mathlib.snippets("\n".join(printer.lines)):
+    attribute, whole = "", mathlib.OF_ROWS  # no conditions to merge: they are asked of whole rows
+    if mathlib.snippets(whole.sub("", "\n".join(printer.lines))):
         attribute = APART
     if kernel.form == "flat" and interleave(kernel):
         attribute = SCHEDULED

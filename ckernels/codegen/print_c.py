@@ -450,6 +450,19 @@ class Printer:
             better += f" && !bad_{i}"
         self.put(f"if ({better}) {{ a_{i} = p_{i}; w_{i} = b; }}")
 
+    def best_of(self, i, place, count):
+        """The best of numbers in memory as the value of a block, and whether one is NaN."""
+        v = self.k.values[i]
+        call = f"ck_{v.op}_of_{dtypes.SUFFIX[v.dtype]}(&{place}, {count})"
+        self.put(f"const {ctype(v.dtype)} p_{i} = {call};")
+        if self.accumulators[i].nan:
+            self.put(f"const int q_{i} = p_{i} != p_{i};")
+
+    def place_of(self, i, name, place, count, begin):
+        """Where the value of reduction i lies behind the element `begin`."""
+        kind = dtypes.SUFFIX[self.k.values[i].dtype]
+        self.let(**{name: f"{begin} + ck_place_of_{kind}(&{place}, {count}, {self.name(i)})"})
+
     # ---- accumulators of a strip of columns -----------------------------------------------------
 
     def strip_accumulator(self, i, width):

@@ -5,6 +5,7 @@ import pytest
 
 from ckernels import ops
 from ckernels.base import dtypes
+from ckernels.config import config
 from ckernels.runtime.function import make_function
 
 from .planned import leaf, plan
@@ -66,6 +67,31 @@ def test_nan_is_found_first(found, shape):
         a[RNG.random(shape) < share] = np.nan
         check(found, a)
         check(found, a[:, ::-1])
+
+
+def test_rows_about_as_long_as_vectors(found):
+    """The place lies in each part of a row in turn: first, whole and last vectors, behind them."""
+    lengths = (*range(1, 19), 31, 32, 33, 63, 65, 95, 127, 128, 130, 257, 511, 513, 1023, 1030)
+    for n in lengths:
+        a = RNG.integers(0, 5, (7, n))
+        a[range(7), RNG.integers(0, n, 7)] = 9
+        check(found, a)
+        check(found, 9 - a)
+        check(found, RNG.integers(0, 3, (7, n)))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "uint8"])
+def test_without_vectors_of_the_cpu(dtype):
+    with config.change(arch="generic"):
+        x = leaf((None, None), dtype)
+        outputs = [ops.argmax(x, 1), ops.argmin(x, 1), ops.argmax(-x, 1)]
+        function = make_function([x], outputs, positional_only=True, downcast=False)
+        for n in (8, 31, 33, 300, 4500):
+            a = RNG.integers(0, 20, (5, n)).astype(dtype)
+            if dtype.startswith("float"):
+                a[1, n // 2 :], a[2], a[3, ::3] = np.nan, -np.inf, np.inf
+            for got, f, b in zip(function(a), (np.argmax, np.argmin, np.argmax), (a, a, -a)):
+                np.testing.assert_array_equal(got, f(b, 1))
 
 
 def test_zeros_of_both_signs_are_equal(found):

@@ -56,6 +56,15 @@ CASES = {
          (lambda x: [ops.argmax(x, 1), x - ops.max(x, 1, keepdims=True)], FLOATS),  # a store
          (lambda x: ops.argmax(x, 0), FLOATS)],  # of columns
     ),
+    "in memory": (
+        [(lambda x: ops.max(x, 1), FLOATS), (lambda x: ops.min(x, 1), LONG),
+         (lambda x: ops.max(x, (0, 1)), LONG)],  # chunks
+        [(lambda x: ops.max(x * 2, 1), FLOATS),  # computed
+         (lambda x: ops.max(x, 1), TRUE.astype("uint8")),  # bytes
+         (lambda x: [ops.max(x, 1), ops.min(x, 1)], FLOATS),  # two in a loop
+         (lambda x: ops.max(x, 1), FLOATS.astype("float16")),  # stored otherwise
+         (lambda x: ops.max(x, (0, 2)), BLOCK)],  # run by run
+    ),
     "search": (
         [(lambda x: ops.argmax(x, 1), FLOATS)],
         [(lambda x: x - ops.max(x, 1, keepdims=True), FLOATS),
@@ -127,7 +136,7 @@ CASES = {
          (lambda x: [ops.sum(x, 1), x * ops.sum(x, 1, keepdims=True) + 1, ops.max(x, 1)], X)],
     ),
     "rest": (
-        [(lambda x: ops.softmax(x, 1), FLOATS), (lambda x: ops.max(x, 1), FLOATS)],
+        [(lambda x: ops.softmax(x, 1), FLOATS), (lambda x: ops.max(x * 2, 1), FLOATS)],
         [(lambda x: ops.sum(ops.square(x), 1), FLOATS),  # cheap
          (lambda x: ops.prod(x / 9 + 1, 1), FLOATS),
          (lambda x: ops.prod(ops.exp(x / 900)), ROWS)],  # chunks, no rows

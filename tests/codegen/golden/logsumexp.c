@@ -10,20 +10,10 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         float *const a1 = y1 + r0 * d[3];
         float a_1 = -__builtin_inff();
         int bad_1 = 0;
-        const int64_t m0 = n < 16 ? n : n - n % 16;
-        CK_SIMD_EXTREME(reduction(max:a_1) reduction(|:bad_1))
-        for (int64_t j = 0; j < m0; j++) {
-            const float v0 = a0[j];
-            a_1 = v0 > a_1 ? v0 : a_1;
-            bad_1 |= v0 != v0;
-        }
-        if (m0 < n) {
-            CK_SIMD_EXTREME(reduction(max:a_1) reduction(|:bad_1))
-            for (int64_t j = n - 16; j < n; j++) {
-                const float v0 = a0[j];
-                a_1 = v0 > a_1 ? v0 : a_1;
-                bad_1 |= v0 != v0;
-            }
+        if (0 < n) {
+            const float p_1 = ck_max_of_f32(&a0[0], n - 0);
+            a_1 = p_1 > a_1 ? p_1 : a_1;
+            bad_1 |= p_1 != p_1;
         }
         const float v1 = bad_1 ? __builtin_nanf("") : (float)a_1;
         const float v3 = (-3.4028235e+38f) > v1 ? (-3.4028235e+38f) : v1;

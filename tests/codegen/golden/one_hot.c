@@ -10,29 +10,21 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         float a_2 = -__builtin_inff();
         int bad_2 = 0;
         int64_t w_2 = 0;
-        const int64_t part_2 = n < 1024 ? 128 : 256;
+        const int64_t part_2 = 1024;
         for (int64_t b = 0; b < n; b += part_2) {
             const int64_t e = b + part_2 < n ? b + part_2 : n;
-            float p_2 = -__builtin_inff();
-            int q_2 = 0;
-            CK_SIMD_EXTREME(reduction(max:p_2) reduction(|:q_2))
-            for (int64_t j = b; j < e; j++) {
-                const float v1 = a1[j];
-                p_2 = v1 > p_2 ? v1 : p_2;
-                q_2 |= v1 != v1;
-            }
+            const float p_2 = ck_max_of_f32(&a1[b], e - b);
+            const int q_2 = p_2 != p_2;
             if (q_2 && !bad_2) { bad_2 = 1; w_2 = b; }
             if (p_2 > a_2 && !bad_2) { a_2 = p_2; w_2 = b; }
         }
         const float v2 = bad_2 ? __builtin_nanf("") : (float)a_2;
         int32_t a_5 = (int32_t)2147483647;
         const int64_t e_5 = w_2 + part_2 < n ? w_2 + part_2 : n;
-        #pragma omp simd reduction(min:a_5)
-        for (int64_t j = w_2; j < e_5; j++) {
-            const float v1 = a1[j];
-            const int32_t v3 = (int32_t)(j);
-            const int32_t v4 = (v1 == v2 || v1 != v1) ? v3 : (int32_t)0x7fffffff;
-            a_5 = v4 < a_5 ? v4 : a_5;
+        if (w_2 < e_5) {
+            const int64_t j_5 = w_2 + ck_place_of_f32(&a1[w_2], e_5 - w_2, v2);
+            const int32_t v3 = (int32_t)(j_5);
+            a_5 = v3;
         }
         const int32_t v5 = (int32_t)a_5;
         const int64_t v6 = (int64_t)v5;

@@ -10,29 +10,21 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         float a_1 = -__builtin_inff();
         int bad_1 = 0;
         int64_t w_1 = 0;
-        const int64_t part_1 = n < 1024 ? 128 : 256;
+        const int64_t part_1 = 1024;
         for (int64_t b = 0; b < n; b += part_1) {
             const int64_t e = b + part_1 < n ? b + part_1 : n;
-            float p_1 = -__builtin_inff();
-            int q_1 = 0;
-            CK_SIMD_EXTREME(reduction(max:p_1) reduction(|:q_1))
-            for (int64_t j = b; j < e; j++) {
-                const float v0 = a0[j];
-                p_1 = v0 > p_1 ? v0 : p_1;
-                q_1 |= v0 != v0;
-            }
+            const float p_1 = ck_max_of_f32(&a0[b], e - b);
+            const int q_1 = p_1 != p_1;
             if (q_1 && !bad_1) { bad_1 = 1; w_1 = b; }
             if (p_1 > a_1 && !bad_1) { a_1 = p_1; w_1 = b; }
         }
         const float v1 = bad_1 ? __builtin_nanf("") : (float)a_1;
         int32_t a_4 = (int32_t)2147483647;
         const int64_t e_4 = w_1 + part_1 < n ? w_1 + part_1 : n;
-        #pragma omp simd reduction(min:a_4)
-        for (int64_t j = w_1; j < e_4; j++) {
-            const float v0 = a0[j];
-            const int32_t v2 = (int32_t)(j);
-            const int32_t v3 = (v0 == v1 || v0 != v0) ? v2 : (int32_t)0x7fffffff;
-            a_4 = v3 < a_4 ? v3 : a_4;
+        if (w_1 < e_4) {
+            const int64_t j_4 = w_1 + ck_place_of_f32(&a0[w_1], e_4 - w_1, v1);
+            const int32_t v2 = (int32_t)(j_4);
+            a_4 = v2;
         }
         const int32_t v4 = (int32_t)a_4;
         const int64_t v5 = (int64_t)v4;
