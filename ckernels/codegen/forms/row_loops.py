@@ -213,10 +213,11 @@ def held(rows, loop):
 
 
 def asks(rows, loop):
-    """Whether a loop only asks for any or all of what it meets."""
+    """Whether a loop only asks for any or all of what it meets, and keeps nothing for later."""
     reductions, stores = rows.loops[loop.level]
     asked = all(rows.k.values[i].op in ("any", "all") for i in reductions)
-    return bool(reductions) and asked and not stores
+    left = stores or loop.level in rows.spills.values()
+    return bool(reductions) and asked and not left
 
 
 def mixes_widths(rows, loop):

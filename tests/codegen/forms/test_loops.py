@@ -105,6 +105,7 @@ CASES = {
         [(lambda x: ops.any(x, 1), LONG > 3), (lambda x: ops.all(x, 1), FLOATS),
          (lambda x: ops.any(x, (0, 2)), TRUE_BLOCK)],  # run by run, each of which may be the last
         [(lambda x: [ops.any(x, 1), ops.sum(x, 1)], FLOATS),  # a sum needs all
+         (lambda x: ops.where(ops.all(ops.exp(x) > 1, 1, True), x, x - ops.exp(x)), X),  # kept
          (lambda x: ops.max(ops.cast(x, "uint8"), 1), TRUE)],
     ),
     "blocks": (
