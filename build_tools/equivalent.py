@@ -128,6 +128,9 @@ EQUIVALENT = {
         ),
     },
     "ckernels/rewrite/views.py": {
+        "`abs(n) > EXACT` is `abs(n) >= EXACT`": (
+            "At the limit itself arithmetic and NumPy count the same numbers."
+        ),
         "`line.step < 0` is `line.step <= 0`": ("The line above leaves only steps of 1 and -1."),
     },
     "ckernels/rewrite/scan/join.py": {
@@ -182,6 +185,27 @@ EQUIVALENT = {
     "ckernels/src/python/dispatch.c": {
         "never `if` in `if (t != self->last && take_out(self, t)) {`, column 16": (
             "Which trace is asked first decides how soon the right one is found."
+        ),
+    },
+    "ckernels/plan/lowerings/ctc.py": {
+        "`like.strides[0] < like.strides[1]` is `like.strides[0] <= like.strides[1]`": (
+            "Equal strides are those of one sample or one step, of which both orders are one."
+        ),
+        "never `if like is not None and out.buffer[0] == 'tmp' and (like.strides[0] < like.strides[1])`": (  # noqa: E501
+            "A result that nobody else holds may lie in either order: it follows the operand."
+        ),
+    },
+    "ckernels/plan/lowerings/cumulative.py": {
+        "`strides[-1][-1] < abs(y.strides[axis])` is `strides[-1][-1] <= abs(y.strides[axis])`": (
+            "Equal strides are those of an axis of one element, which either loop walks."
+        ),
+    },
+    "ckernels/plan/lowerings/mrg.py": {
+        "without `or plain`": ("What lies in order is copied, which changes no number of it."),
+    },
+    "ckernels/plan/lowerings/sparse.py": {
+        "`node.shape[-1] <= 1` is `node.shape[-1] < 1`": (
+            "Rows of one number are copied, which changes none of them."
         ),
     },
 }

@@ -52,7 +52,6 @@ def test_columns_of_another_kind_stay_as_they_are():
 GALLERY = sorted((ROOT / "examples" / "gallery").glob("*.py"))
 
 
-@pytest.mark.sampled(0)
 @pytest.mark.parametrize("path", GALLERY, ids=[p.stem for p in GALLERY])
 def test_programs_of_the_gallery_have_a_title_cells_and_a_picture(path):
     text = path.read_text()
@@ -77,6 +76,7 @@ class Shorter(ast.NodeTransformer):
         return node
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("path", GALLERY, ids=[p.stem for p in GALLERY])
 def test_programs_of_the_gallery_run_in_a_short_form(path, capsys):
     plt = pytest.importorskip("matplotlib.pyplot")

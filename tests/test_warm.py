@@ -1,5 +1,6 @@
 """build_tools/warm.py: functions that are there get changed code, and children ask tests."""
 
+import gc
 import importlib.util
 
 from build_tools import mutants, warm
@@ -49,6 +50,7 @@ def test_functions_get_their_changed_code(tmp_path):
         return warm.put(str(path), made[what], SOURCE)
 
     assert (above(5), above(7)) == (False, False)
+    gc.freeze()  # as tests/conftest.py does with all that was collected
     assert put("`x > bound` is `x >= bound`") == 2 and above(5)  # one that was made, and its maker
     assert back("`x > bound` is `x >= bound`") == 2 and not above(5)
     assert put("without `and x != 7`") and above(7) and rules.over(5)(7)

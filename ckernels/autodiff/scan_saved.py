@@ -28,7 +28,7 @@ def _bytes(node):
 
 def _own(node):
     """ns to compute `node` from its inputs."""
-    if node.op.kind in ("leaf", "movement") or node.value is not None:
+    if node.op.kind in ("leaf", "movement"):
         return 0.0
     if node.op.kind == "elementwise":
         return elements(node) * node.op.cost * NS_COST

@@ -387,7 +387,7 @@ def test_random_inputs_of_the_manual():
 # ---- gradients to all elements ----------------------------------------------------------
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(1, mode=["compiled"])
 @pytest.mark.parametrize("mode", ["compiled", "reference"])
 @pytest.mark.parametrize("format", FORMATS)
 def test_regular_gradients(format, mode):

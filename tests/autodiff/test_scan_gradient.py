@@ -352,7 +352,7 @@ def test_a_hessian_through_a_loop():
     np.testing.assert_allclose(f(v)[1], want, atol=1e-7)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(1, mode=["compiled"])
 @pytest.mark.parametrize("mode", ["compiled", "reference"])
 @pytest.mark.parametrize("way", ["until", "checkpoint", "plain"])
 def test_second_derivatives_of_a_batch_of_no_samples(way, mode):

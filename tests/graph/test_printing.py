@@ -29,6 +29,7 @@ def test_infix_with_as_few_parentheses_as_needed():
         (x**y**z, "x ** y ** z"),
         ((x**y) ** z, "(x ** y) ** z"),
         ((x < y) & (y < z), "(x < y) & (y < z)", "(y < z) & (x < y)"),
+        ((x < y) < (z < y), "(x < y) < (z < y)"),  # Python chains comparisons
         (x**-y, "x ** -y"),
     ):
         got = K.pp(expression)

@@ -336,3 +336,12 @@ def test_a_divisor_that_other_sizes_make_zero_is_asked_about():
     assert of.assumed and evaluated(of, [quotient, rest], [8]) == [16, 4]
     assert evaluated(of, [quotient, rest], [12]) == [10, 0]
     assert evaluated(of, [quotient, rest], [2]) is None
+
+
+def test_quotients_of_what_may_be_negative_have_a_bound():
+    of, (n,) = made(8)
+    for number in range(1, 6):
+        quotient = (n - 20) // number
+        assert value_of(quotient) == -12 // number and quotient >= -20 // number
+        assert not of.assumed  # true of every size
+        assert evaluated(of, [quotient], [0]) == [-20 // number]

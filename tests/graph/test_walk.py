@@ -5,7 +5,7 @@ import numpy as np
 import ckernels as K
 from ckernels import ops
 from ckernels.graph.node import constant, make
-from ckernels.graph.walk import rebuild, toposort, toposort_cut
+from ckernels.graph.walk import leaves, rebuild, toposort, toposort_cut
 
 
 def test_inputs_come_before_users_each_node_once():
@@ -18,6 +18,13 @@ def test_inputs_come_before_users_each_node_once():
     assert all(place[i.uid] < place[n.uid] for n in order for i in n.inputs)
     assert [n.op.name for n in order] == ["placeholder", "tanh", "exp", "add", "mul"]
     assert [n.op.name for n in toposort_cut([z], {ops.tanh(x).uid})] == ["exp", "add", "mul"]
+
+
+def test_leaves_in_order_and_of_one_op():
+    x, y = (K.placeholder((3,)).node for _ in range(2))
+    root = ops.mul(ops.exp(y), ops.add(ops.mul(x, 2.0), y))
+    assert [n.op.name for n in leaves([root])] == ["placeholder", "placeholder", "constant"]
+    assert leaves([root], "placeholder") == [y, x] and leaves([root], "exp") == []
 
 
 def test_depth_does_not_matter():

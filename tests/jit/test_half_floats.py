@@ -31,7 +31,7 @@ CONSUMERS = {
 X = np.array([5, 4.2, 4.5, 1e-4, 0, 2.999, 3.3, 6, 7.7, -5], "e")
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(1, mode=["compiled"])
 @pytest.mark.parametrize("mode", ["reference", "compiled"])
 @pytest.mark.parametrize("name", CONSUMERS)
 def test_halves_are_read_as_they_are_stored(name, mode):

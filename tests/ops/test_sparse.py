@@ -63,7 +63,7 @@ def close(got, want, dtype):
     np.testing.assert_allclose(got, want, rtol=0 if exact else 1e-3 if dtype == "float16" else 1e-6)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(1, mode=["compiled"])
 @pytest.mark.parametrize("mode", WAYS)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint8", "float16"])
 def test_rows_against_dense(mode, dtype):

@@ -485,8 +485,6 @@ def _extremum(dtype, beats):
     kind, load = dtypes.C_NAMES[dtype], "{0}"
     if dtype in dtypes.C_STORED:
         kind, load = "uint16_t", f"ck_{dtypes.C_STORED[dtype]}_to_float({{0}})"
-    elif not dtypes.is_float(dtype):
-        kind = f"{'' if dtypes.kind(dtype) == 'i' else 'u'}int{8 * dtypes.ITEMSIZE[dtype]}_t"
     old, new = load.format("{0}"), load.format("{1}")
     return kind, f"if ({new} {beats} {old} || {new} != {new}) {{0}} = {{1}};"
 

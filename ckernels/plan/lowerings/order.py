@@ -124,7 +124,7 @@ def walked(layout):
     )
     dims = Dims()
     dims.put(sizes[-1] if sizes else 1, "n")
-    return sizes or (1,), strides or (0,), dims
+    return sizes, strides or (0,), dims
 
 
 def searchsorted(plan, node):

@@ -9,6 +9,7 @@ import pytest
 import ckernels as K
 from ckernels import ops
 from ckernels.api.tensor import Tensor
+from ckernels.plan.instructions import PYCALL
 
 RNG = np.random.default_rng(3)
 
@@ -39,6 +40,9 @@ def test_orders_in_memory(axis, dtype):
         wide[tuple(slice(None, None, 2) for _ in size)] = a
         spaced = wide[tuple(slice(None, None, 2) for _ in size)]
         np.testing.assert_array_equal(f(spaced), f(a))
+    assert all(i.kind != PYCALL for i in f.info.program.instructions)
+    none = np.ones(tuple(0 if a == 3 - axis else 2 for a in range(4)), dtype)
+    assert f(none).shape == tuple(7 if a == axis else n for a, n in enumerate(none.shape))
 
 
 def test_what_is_copied():

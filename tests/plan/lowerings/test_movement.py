@@ -2,13 +2,16 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from ops.agree import leaf
 
 from ckernels import ops
 from ckernels.codegen.layout import Layout
-from ckernels.graph.node import make
+from ckernels.graph.node import constant, make
+from ckernels.plan.instructions import PYCALL
 from ckernels.plan.lowerings.movement import lies_in, narrow
+from ckernels.runtime.function import make_function
 
 HERE = Layout(("tmp", 0), (3, 1, 4), (4, 4, 1), "float32", 2)
 
@@ -46,3 +49,36 @@ def test_only_indices_that_are_widened_are_read_as_they_are():
         read = narrow(node).inputs
         assert read == (values, i if bare else ops.cast(i, to)), (dtype, to)
     assert narrow(ops.neg(values)) is ops.neg(values)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128", "float32", "int16"])
+def test_parts_of_numbers_and_of_complex_ones(dtype):
+    """A loop moves those that are in C; NumPy the complex ones, wherever they lie."""
+    rng = np.random.default_rng(2)
+    a = (10 * rng.normal(size=(6, 5))).astype(dtype) * np.array(2, dtype)
+    b, at = a[:3, ::-1], np.array([2, 0, 2])
+    if np.dtype(dtype).kind == "c":
+        a.imag, b = rng.normal(size=a.shape), a[:3, ::-1]
+    x, y = leaf((None, None), dtype), leaf((None, None), dtype)
+    built = [
+        ops.pad(x, ((1, 2), (0, 3))),
+        make("diagonal", (x,), {"axes": (0, 1), "offset": -1}),
+        make("diagonal", (x,), {"axes": (1, 0), "offset": 2}),
+        ops.scatter_add(x, constant(at), y, 0),
+    ]
+    summed = np.zeros_like(a)
+    np.add.at(summed, at, b)
+    wants = [np.pad(a, ((1, 2), (0, 3))), a.diagonal(-1), a.diagonal(-2), summed]
+    f = make_function([x, y], built)
+    for u, v in (
+        (a, b),
+        (np.asfortranarray(a), b),
+        (np.repeat(a, 2, 0)[::2], np.ascontiguousarray(b)),
+    ):
+        for got, want in zip(f(u, v), wants):
+            assert got.dtype == want.dtype
+            np.testing.assert_allclose(got, want, rtol=1e-6)
+    in_c = all(i.kind != PYCALL for i in f.info.program.instructions)
+    assert in_c == (np.dtype(dtype).kind != "c")
+    for got, shape in zip(f(a[:, :0], b[:, :0]), ((9, 3), (0,), (0,), (6, 0))):
+        assert got.shape == shape

@@ -6,6 +6,7 @@ import pytest
 import ckernels as K
 from ckernels import ops
 from ckernels.api.tensor import Tensor
+from ckernels.graph.node import make
 from ckernels.plan.instructions import PYCALL
 
 RNG = np.random.default_rng(4)
@@ -124,3 +125,18 @@ def test_a_partition_at_a_place_that_is_not_there():
     assert f(np.array([5, 4, 3, 2, 1])).tolist() == [1, 2, 3, 4, 0]
     with pytest.raises(ValueError, match="out of bounds"):
         f(np.arange(3))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint16"])
+def test_first_equal(dtype):
+    """The first place of each index, counted from either end, beside a walk."""
+    index, like = K.placeholder((None,), dtype=dtype), K.placeholder((None, 2))
+    f = K.function([index, like], Tensor(make("first_equal", (index.node, like.node))))
+    for count, size in ((1, 1), (40, 7), (300, 100), (0, 5)):
+        low = 0 if dtype == "uint16" else -size
+        at = RNG.integers(low, size, count).astype(dtype)
+        for places in (at, at[::-1], np.repeat(at, 2)[::2]):
+            first = {}
+            want = [first.setdefault(int(i) % size, k) for k, i in enumerate(places)]
+            np.testing.assert_array_equal(f(places, np.zeros((size, 2))), want)
+    assert native(f)

@@ -35,6 +35,8 @@ def test_rows_side_by_side(dtypes):
         indptrs = [starts(rows, most, d) for d in dtypes]
         want = walked(*indptrs)
         np.testing.assert_array_equal(f(np.zeros(len(want), "int32"), *indptrs), want)
+        in_numpy = any(i.kind == PYCALL for i in f.info.program.instructions)
+        assert in_numpy == (not rows)
 
 
 def test_matrices_of_no_rows_and_of_other_rows_are_left_to_numpy():
