@@ -25,4 +25,4 @@ def compile_pymc_model(model, **options):
 if __name__ == "__main__":
     from .bridges.pytensor.program import main
 
-    main()
+    raise SystemExit(main())

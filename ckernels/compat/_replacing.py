@@ -1,13 +1,11 @@
 """A module of ours in the place of one that a library knows by name.
 
 Keras 1 and natural_bm import `PACKAGE.backend.theano_backend` and take all its names. `put` has a
-finder hand them those of our module; `run` is the command that runs a program that way.
+finder hand them those of our module.
 """
 
 import importlib.abc
 import importlib.util
-import os
-import runpy
 import sys
 
 from ..base.errors import UsageError
@@ -45,13 +43,3 @@ def put(place, fill, ours):
 def names_of(module, *left_out):
     """The public names of a module, {name: value}, without some."""
     return {n: v for n, v in vars(module).items() if n[0] != "_" and n not in left_out}
-
-
-def run(ours, install):
-    """python -m `ours` program.py arguments ...: run the program after install()."""
-    if len(sys.argv) < 2:
-        sys.exit(f"usage: python -m {ours} program.py arguments ...")
-    install()
-    del sys.argv[0]
-    sys.path.insert(0, os.path.dirname(os.path.abspath(sys.argv[0])))
-    runpy.run_path(sys.argv[0], run_name="__main__")

@@ -15,6 +15,7 @@ from ..api.function import function
 from ..api.tensor import Tensor, Variable
 from ..base.config import config
 from ..base.errors import add_library
+from ..base.runner import run_program
 from . import _losses, _modern, _scopes
 
 SETTINGS = (
@@ -83,3 +84,12 @@ def initial(value):
         return value.eval()
 
     return function([], value, mode="reference")([])
+
+
+def main():
+    """python -m ckernels.compat.keras2 program.py arguments ..."""
+
+    def install():
+        os.environ["KERAS_BACKEND"] = "ckernels.compat.keras2"
+
+    return run_program("ckernels.compat.keras2", install)

@@ -14,6 +14,7 @@ import types
 from ..api import config as settings
 from ..base.config import config
 from ..base.errors import ArgumentError, add_library
+from ..base.runner import run_program
 from . import _modern, _pictures, _replacing, _windows1
 
 PLACE = "keras.backend.theano_backend"
@@ -91,4 +92,4 @@ def settle(common):
 
 def main(ours):
     """python -m ckernels.compat.keras1 program.py arguments ..."""
-    _replacing.run("ckernels.compat.keras1", functools.partial(install, ours))
+    return run_program("ckernels.compat.keras1", functools.partial(install, ours))

@@ -370,4 +370,4 @@ _loading.watch(__name__, _loading.refuse_keras1)
 if __name__ == "__main__":
     from ckernels.compat import _taking1, keras1
 
-    _taking1.main(keras1)
+    raise SystemExit(_taking1.main(keras1))

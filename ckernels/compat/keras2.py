@@ -1,5 +1,7 @@
 """The backend of Keras 2.2.0 to 2.3.1: KERAS_BACKEND=ckernels.compat.keras2.
 
+`python -m ckernels.compat.keras2 program.py` sets it, too.
+
 The names are those of Keras's own backend modules, documented or not, with their argument order.
 Most are ckernels' functions as they are (`_both`); below are those whose arguments or results
 differ, and those only Keras uses. `_taking` is what happens when Keras takes this module.
@@ -406,5 +408,8 @@ def pattern_broadcast(x, broadcastable):
     """`x`: which axes broadcast is decided by their sizes when a function runs."""
     return x
 
+
+if __name__ == "__main__":
+    raise SystemExit(_taking.main())
 
 _loading.watch(__name__, _taking.settle)

@@ -4,6 +4,9 @@ The name that the front end is documented by: what stands here is the package th
 all modules below it.
 """
 
-from ..theano.modules.installing import documented
+from ckernels.theano.modules.installing import documented, main
+
+if __name__ == "__main__":
+    raise SystemExit(main())
 
 documented()

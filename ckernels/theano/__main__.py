@@ -3,9 +3,7 @@
 Also `-m module`. THEANO_FLAGS and .theanorc are read. modules/installing.py does the work.
 """
 
-import sys
-
 from .modules.installing import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -190,5 +190,5 @@ def test_what_a_command_needs():
         capture_output=True,
         timeout=120,
     )
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "usage: python -m ckernels.compat.natural_bm program.py" in done.stderr

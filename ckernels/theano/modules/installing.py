@@ -8,10 +8,10 @@ args` runs a program that is not to be edited.
 import importlib
 import importlib.machinery
 import importlib.util
-import runpy
 import sys
 import types
 
+from ...base.runner import run_program
 from ..base import names
 from ..base.doors import put_doors
 
@@ -132,27 +132,6 @@ def uninstall():
         del sys.modules[name]
 
 
-def main(argv=None):
+def main(arguments=None):
     """Run `program.py args` or `-m module args` with this package as theano."""
-    argv = list(sys.argv[1:] if argv is None else argv)
-    if not argv or argv[0] in ("-h", "--help"):
-        print(
-            "usage: python -m ckernels.theano program.py [arguments]\n"
-            "       python -m ckernels.theano -m module [arguments]"
-        )
-        return 0 if argv else 2
-    install()
-    if argv[0] == "-m":
-        if len(argv) < 2:
-            print("ckernels.theano: -m needs the name of a module", file=sys.stderr)
-            return 2
-        sys.argv = argv[1:]
-        sys.path.insert(0, "")
-        runpy.run_module(argv[1], run_name="__main__", alter_sys=True)
-        return 0
-    import os  # no name of this module
-
-    sys.argv = argv
-    sys.path.insert(0, os.path.dirname(os.path.abspath(argv[0])))
-    runpy.run_path(argv[0], run_name="__main__")
-    return 0
+    return run_program("ckernels.theano", install, arguments)

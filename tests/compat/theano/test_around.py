@@ -214,7 +214,7 @@ def test_the_runner_of_programs(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
     try:
         assert installing.main([]) == 2 and installing.main(["-h"]) == 0
-        assert "usage: python -m ckernels.theano program.py" in capsys.readouterr().out
+        assert "usage: python -m ckernels.theano program.py" in "".join(capsys.readouterr())
         assert not installing.main([str(program), "3"])
         assert capsys.readouterr().out == f"9.0 {program}\n"
         assert not installing.main(["-m", "old", "4"])
