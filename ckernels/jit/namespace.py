@@ -157,6 +157,7 @@ class Namespace:
 
     def __init__(self, trace):
         self.__dict__["_trace"] = trace  # NumPy has a function `trace`
+        self.__dict__["_ufuncs"] = {}
         for function in FILLING + RANGES:
             self.__dict__[function.__name__] = creating(trace, function)
         self.__dict__["array"] = self._array
@@ -164,7 +165,7 @@ class Namespace:
         for name, order in (("ascontiguousarray", "C"), ("asfortranarray", "F")):
             self.__dict__[name] = functools.partial(self._laid, order)
         self.__dict__["random"] = Forbidden("np.random")
-        self.__dict__["fft"] = Transforms(self)
+        self.__dict__["fft"], self.__dict__["linalg"] = Transforms(self), Linear(self)
         for name, axis in (("r_", 0), ("c_", -1)):
             self.__dict__[name] = Joined(trace, name, axis)
         for function in PLACES:
@@ -175,9 +176,17 @@ class Namespace:
         self.__dict__["ndarray"] = ArrayClass(trace)
 
     def __getattr__(self, name):
-        found = getattr(np, name)
+        return self.taking_lists(getattr(np, name))
+
+    def taking_lists(self, found):
+        """What a trace sees in the place of something of NumPy's: functions take lists of traced
+        values."""
+        if isinstance(found, np.ufunc):
+            return self._ufuncs.setdefault(found, OfLists(self._trace, found))
+        if not isinstance(found, types.FunctionType | types.BuiltinFunctionType | type(np.sum)):
+            return found
         if found in OF_ARRAYS:
-            return of_lists(self._trace, found)
+            return of_lists(self._trace, found, OF_ARRAYS[found])
         if found in OF_NUMBERS:
             return of_numbers(found)
         return of_parts(self._trace, found) if found in OF_PARTS else found
@@ -230,24 +239,72 @@ class Transforms:
         return self.names.arange(0, n // 2 + 1) * (1.0 / (n * d))
 
 
-# functions of one array that NumPy does not dispatch for a list of traced numbers
-OF_ARRAYS = (np.diag, np.sum, np.prod, np.max, np.min, np.amax, np.amin, np.mean, np.std, np.var,
-             np.median, np.any, np.all, np.argmax, np.argmin, np.sort, np.argsort, np.cumsum,
-             np.cumprod, np.ptp, np.average, np.diff, np.round, np.clip, np.ravel, np.reshape,
-             np.transpose, np.squeeze, np.flip)  # fmt: skip
+# functions that NumPy does not dispatch for lists of traced values, by how many of their first
+# arguments are arrays
+OF_ARRAYS = {
+    **dict.fromkeys((
+        np.diag, np.sum, np.prod, np.max, np.min, np.amax, np.amin, np.mean, np.std, np.var,
+        np.median, np.any, np.all, np.argmax, np.argmin, np.sort, np.argsort, np.cumsum,
+        np.cumprod, np.ptp, np.average, np.diff, np.round, np.clip, np.ravel, np.reshape,
+        np.transpose, np.squeeze, np.flip, np.roll, np.repeat, np.tile, np.count_nonzero,
+        np.linalg.norm, np.linalg.det, np.linalg.inv, np.linalg.pinv, np.linalg.eigh,
+        np.linalg.eigvalsh, np.linalg.cholesky, np.linalg.qr, np.linalg.svd), 1),
+    **dict.fromkeys((
+        np.dot, np.inner, np.outer, np.vdot, np.kron, np.cross, np.tensordot, np.isclose,
+        np.allclose, np.array_equal, np.array_equiv, np.convolve, np.correlate,
+        np.linalg.solve), 2),
+    np.einsum: 64,
+}  # fmt: skip
 
 
-def of_lists(trace, function):
-    """A function of NumPy for which a list or tuple of traced values is an array."""
+def of_lists(trace, function, count):
+    """A function of NumPy whose first `count` arguments are arrays, for which a list or tuple of
+    traced values is one."""
 
     @functools.wraps(function)
     def called(*args, **kwargs):
-        if args and (isinstance(args[0], Growing) or type(args[0]) in (list, tuple)
-                     and trace.inside_of(args[0])):  # fmt: skip
-            args = (trace.array(args[0]), *args[1:])
-        return function(*args, **kwargs)
+        return function(*arrays_of(trace, args, count), **kwargs)
 
     return called
+
+
+def arrays_of(trace, args, count):
+    """The arguments, of the first `count` lists and tuples of traced values as arrays."""
+    return [trace.array(a) if k < count and (isinstance(a, Growing) or type(a) in (list, tuple)
+                                             and trace.inside_of(a)) else a
+            for k, a in enumerate(args)]  # fmt: skip
+
+
+class OfLists:
+    """A ufunc of NumPy, for which a list or tuple of traced values is an array, as it is for its
+    methods; else it is the ufunc."""
+
+    def __init__(self, trace, ufunc):
+        self.trace, self.ufunc = trace, ufunc
+
+    def __call__(self, *args, **kwargs):
+        return self.ufunc(*arrays_of(self.trace, args, self.ufunc.nin), **kwargs)
+
+    def __getattr__(self, name):
+        found = getattr(self.ufunc, name)
+        count = {"reduce": 1, "accumulate": 1, "reduceat": 1, "outer": 2}.get(name)
+        return found if count is None else of_lists(self.trace, found, count)
+
+    def __eq__(self, other):
+        return self.ufunc == getattr(other, "ufunc", other)
+
+    def __hash__(self):
+        return hash(self.ufunc)
+
+
+class Linear:
+    """np.linalg as a traced function sees it."""
+
+    def __init__(self, names):
+        self.names = names
+
+    def __getattr__(self, name):
+        return self.names.taking_lists(getattr(np.linalg, name))
 
 
 OF_NUMBERS = (np.hanning, np.hamming, np.bartlett, np.blackman, np.kaiser)
@@ -443,6 +500,7 @@ def is_instance(x, kinds):
     plain = tuple(np.ndarray if isinstance(k, ArrayClass) else k for k in kinds)
     if isinstance(x, Growing):
         return issubclass(list, plain)
+    x = x.ufunc if isinstance(x, OfLists) else x
     x = x.decided() if hasattr(x, "flag") else x
     if isinstance(x, PythonNumber):
         return issubclass(x.kind, tuple(k for k in plain if isinstance(k, type)))
@@ -482,7 +540,7 @@ def builtin_names():
 
 
 # objects of this room that a trace can reach
-REACHABLE = (Namespace, Transforms, MathModule, Forbidden, Range, Indexed)
+REACHABLE = (Namespace, Transforms, Linear, OfLists, MathModule, Forbidden, Range, Indexed)
 
 
 def library(module):

@@ -269,6 +269,27 @@ def _get(holder, name):
     return getattr(holder, name, _missing)
 
 
+WIDE = {"Exception", "BaseException", "RuntimeError", "NotImplementedError"}
+TESTS = ("CHECK_EXC_MATCH", "JUMP_IF_NOT_EXC_MATCH")  # from Python 3.11 on, and before it
+
+
+def catches_all(steps):
+    """Whether instructions catch errors of any class: after `except:`, or by the name of one of
+    WIDE."""
+    targets = {step.argval for step in steps if step.opname == "SETUP_FINALLY"}
+    for k, step in enumerate(steps):
+        last = steps[k - 1] if k else step
+        begins = last.opname == "PUSH_EXC_INFO" or step.offset in targets
+        if begins and step.opname == "POP_TOP":
+            return True
+        if step.opname in TESTS:
+            count = last.argval if last.opname == "BUILD_TUPLE" else 0
+            named = steps[k - 1 - count : k]
+            if any(s.opname in ("LOAD_GLOBAL", "LOAD_NAME") and s.argval in WIDE for s in named):
+                return True
+    return False
+
+
 class Names(NamedTuple):
     """Names that code reads from its module, sorted; refused: why it cannot be traced, or ""."""
 
@@ -282,7 +303,10 @@ def names_of(code, cells=None):
     which it must not assign."""
     cells = code.co_freevars if cells is None else cells
     found, refused = set(), ""
-    for step in dis.get_instructions(code):
+    steps = list(dis.get_instructions(code))
+    if catches_all(steps):
+        refused = "it catches every error, also those that tell what no trace can do"
+    for step in steps:
         if step.opname in ASSIGNS or (step.opname == "STORE_DEREF" and step.argval in cells):
             refused = f"it assigns to {step.argval!r}, which is a name outside of it"
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
@@ -312,12 +336,13 @@ class TracedNames:
         self.builtins["__import__"] = self.imported
         self.own = {id(np): self.numpy, id(np.random): namespace.Forbidden("np.random"),
                     id(math): self.math}  # fmt: skip
+        self.own[id(np.linalg)] = self.numpy.linalg
         transforms = self.own[id(np.fft)] = self.numpy.fft
         self.own.update({id(f): getattr(transforms, f.__name__)
                          for f in (np.fft.fftfreq, np.fft.rfftfreq)})  # fmt: skip
         self.own.update({id(getattr(math, name)): f for name, f in vars(self.math).items()})
         self.own.update({id(getattr(np, name)): made for name, made in vars(self.numpy).items()
-                         if name != "_trace"})  # fmt: skip
+                         if name[0] != "_"})  # fmt: skip
 
     def name(self, values):
         """Give the free names their traced values."""
@@ -400,7 +425,7 @@ class TracedNames:
             if value.__name__.partition(".")[0] in namespace.REFUSED:
                 return namespace.Forbidden(value.__name__)
             return value if namespace.library(value) else UserModule(self, value)
-        return value
+        return self.numpy.taking_lists(value)
 
     def given(self, function):
         """What stands for a function among the arguments; it is told from others by `given_as`. Or

@@ -581,6 +581,82 @@ def test_in_the_background_numpy_answers_first():
         assert f.report()["traces"] == 1
 
 
+def _erosion(x):
+    p = np.pad(x > 0, 1, constant_values=True)
+    m, n = x.shape
+    return np.logical_and.reduce([p[i : i + m, j : j + n] for i in range(3) for j in range(3)])
+
+
+LISTS = [
+    (_erosion, A), (_erosion, A[::2, ::-1]), (_erosion, np.zeros((0, 3))),
+    (lambda x: np.maximum.reduce([x, x[::-1], x * 2], initial=0.5), V),
+    (lambda x: np.add.reduce([x > 0, x < 0]), V),  # counts
+    (lambda x: np.add.reduce([[x[0], 1.0], [2.0, x[1]]], axis=1), V.astype("f4")),
+    (lambda x, n: (np.power([n, n + 1], 2), np.multiply.outer([x[0], x[1]], x)), V, 3),
+    (lambda x: np.add.accumulate((x[0], x[1], x[2])), V),
+    (lambda x: np.hypot([x[0], x[1]], [x.max(), 1.0]) + np.divmod([x[2], 3.0], 2.0), V),
+    (lambda x: np.linalg.norm([x[0], x[1]]) + LENGTH((x[0], x[2])), V),
+    (lambda x: np.linalg.solve([[x[0] + 5, 1.0], [1.0, x[1] + 5]], [x[2], 1.0]), V),
+    (lambda x: np.cross([x[0], x[1], x[2]], [1.0, 2.0, 3.0]) @ np.cross(x[:3], x[3:6]), V),
+    (lambda x: (np.dot([x[0], x[1]], x[:2]), np.einsum("i,i->", [x[0], x[1]], [1.0, 2.0])), V),
+    (lambda x: np.allclose([x[0], x[1]], [x[0], x[1]]), V),
+    (lambda x: functools.reduce(np.maximum, [x, x[::-1], x * 2]), V),
+    (lambda x: {np.add: 1.0, np.subtract: x}[np.subtract] * 2, V),
+    (lambda x: (isinstance(np.add, np.ufunc), np.add is np.add, np.add.nin, np.exp.__name__), V),
+]  # fmt: skip
+LENGTH = np.linalg.norm
+
+
+@pytest.mark.parametrize("function, args", [(f, args) for f, *args in LISTS])
+def test_lists_of_traced_values_are_arrays_for_functions_and_ufuncs(function, args):
+    check(function, *args)
+
+
+def test_arrays_in_lists_are_equal_or_not():
+    """NumPy's code of array_equal catches every error, and says that they are not."""
+    check(lambda x: 1 if np.array_equal([x[0], x[1]], [x[0], x[1]]) else 2, V, traced=None)
+    check(lambda x: 1 if np.array_equal([x[0], x[1]], [x[1], x[0]]) else 2, V, traced=None)
+
+
+def _catches(x):
+    try:
+        return np.frompyfunc(lambda t: 2 * t, 1, 1)(x)[0] + x
+    except Exception:
+        return x * 100
+
+
+def _catches_all(x):
+    try:
+        return np.frompyfunc(lambda t: 2 * t, 1, 1)(x)[0] + x
+    except:  # noqa: E722
+        return x * 100
+
+
+def _catches_several(x):
+    try:
+        return np.frompyfunc(lambda t: 2 * t, 1, 1)(x)[0] + x
+    except (ValueError, RuntimeError, Exception):
+        return x * 100
+
+
+def _catches_one(x):
+    if x.ndim > 1:
+        raise Exception("a matrix")
+    try:
+        y = x * 2
+    except ValueError:
+        y = x
+    finally:
+        x = 3
+    return y + x
+
+
+def test_what_a_trace_says_by_errors_is_caught_by_no_function():
+    for function in (_catches, _catches_all, _catches_several):
+        check(function, V, traced=False)
+    check(_catches_one, V)
+
+
 def test_no_name_of_numpy_is_hidden_by_one_of_ours():
     check(lambda x: np.trace(np.outer(x, x), 2), np.arange(6.0))
     ours = vars(Namespace(None)).keys() | {n for n in dir(Namespace) if n[0] != "_"}
@@ -591,7 +667,7 @@ def test_no_name_of_numpy_is_hidden_by_one_of_ours():
         "ix_",
         "ndarray",
     }
-    made |= {"mgrid", "ogrid", "fft", "isscalar", "ndim"}
+    made |= {"mgrid", "ogrid", "fft", "linalg", "isscalar", "ndim"}
     made |= {"array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"}
     assert {n for n in ours if hasattr(np, n)} == made
 
