@@ -31,3 +31,30 @@ def test_operations_that_are_none_are_refused_behind_good_rows_too(operation):
 def test_symbols_that_are_not_there_are_refused(symbol):
     with pytest.raises(ValueError, match="well formed"):
         evaluated((CONSTANT, 7, 0), (SYMBOL, symbol, 0))
+
+
+def stacked(sizes, below):
+    """runtime.stack of blocks, each with those below it."""
+    starts = np.cumsum([0, *map(len, below)])
+    tables = (sizes, starts, [k for some in below for k in some])
+    return runtime.stack(*(np.array(t, np.int64) for t in tables))
+
+
+def test_blocks_lie_on_the_highest_of_those_below_them_in_whole_lines():
+    at, top = stacked([1, 64, 65, 0, 10], [[], [0], [1], [2, 0], [0]])
+    assert at.tolist() == [0, 64, 128, 256, 64] and top == 256
+    assert stacked([], [])[1] == 0
+
+
+@pytest.mark.parametrize("wrong", [-1, -(2**62), 2**61, 2**63 - 1])
+def test_blocks_of_no_size_that_can_be_are_refused(wrong):
+    for sizes in ([wrong], [1, wrong], [2**60, 1, wrong]):
+        assert stacked(sizes, [range(k) for k in range(len(sizes))]) is None
+    assert stacked([2**60, 2**60, 2**60, 1], [[], [0], [1], [2]]) is None
+
+
+@pytest.mark.parametrize("below", [[[0]], [[], [1]], [[], [-1]], [[], [5]], [[], [2**40]]])
+def test_blocks_lie_on_earlier_ones(below):
+    assert stacked([8] * len(below), below) is None
+    for starts in ([0, 2, 1], [-1, 0, 1], [0, 0, 2], [0, 1, 0]):
+        assert runtime.stack(*(np.array(t, np.int64) for t in ([8, 8], starts, [0]))) is None
