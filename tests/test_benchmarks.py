@@ -203,6 +203,7 @@ def test_rows_of_pymcs_models_are_put_together():
 PLAIN = plain_registry.load()
 
 
+@pytest.mark.sampled(1, name=[*PLAIN][::4])
 @pytest.mark.parametrize("name", PLAIN)
 def test_a_plain_program_does_what_numpy_does(name):
     """At two sizes and dtypes, with one function; arguments are compared too."""

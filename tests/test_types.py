@@ -39,6 +39,7 @@ def test_a_function_shows_editors_what_it_shows_users():
     assert {n for n in vars(JitFunction) if n[0] != "_"} == set(OF_JITTED)
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
 def test_the_program_runs(path):
     done = subprocess.run([sys.executable, path], cwd=ROOT, capture_output=True, text=True)

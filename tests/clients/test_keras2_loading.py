@@ -44,6 +44,7 @@ def failure(program, tmp_path, backend):
     return done.stderr
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("first", ["", "import ckernels.compat.keras2\n", "import ckernels\n"])
 def test_import_in_any_order(first, tmp_path):
     _, said = run(

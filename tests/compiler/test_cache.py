@@ -226,6 +226,7 @@ def test_unwritable_directory(python, finish):
     os.rmdir(directory)
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("home", ["/dev/null/home", None])
 def test_no_home(home, python, finish, tmp_path):
     if home is None:  # a home that is a file

@@ -45,6 +45,7 @@ def test_near_misses():
     search(range(300))
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("mode", ["compiled", "fast_compile"])
 def test_compiled_near_misses(mode):
     search_compiled(range(1000, 1045), mode)

@@ -59,6 +59,7 @@ def test_names_and_order_of_creation_do_not_matter(tmp_path):
     assert not other[1]
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize(
     "change",
     [dict(number="0.5"), dict(flags=",optimizer=none"), dict(flags=",cc.cflags=-fno-unroll-loops")],
@@ -102,6 +103,7 @@ WITHOUT_NOTES = """
 ROWS, PLACED = "np.ones((5, 4))", "np.ones((5, 4)), np.asfortranarray(np.ones((6, 4)))[::-1]"
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("calls", [ROWS + ",", PLACED])
 def test_a_plan_whose_notes_are_gone_has_its_source(tmp_path, calls):
     """The notes beside kernels have their C: it is not lost with them, now or for later plans."""

@@ -36,6 +36,7 @@ def run(names):
     return f
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("count", [2, 3])
 def test_what_is_shared_straight_and_turned(count):
     for names in itertools.permutations(PARTS, count):

@@ -178,7 +178,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("noisy", ["quiet", "noisy"])
 @pytest.mark.parametrize("method", METHODS)
 def test_multiprocessing(tmp_path, method, noisy):

@@ -468,6 +468,7 @@ for _ in range(5):
 """
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("library", LIBRARIES, ids=os.path.basename)
 def test_gemm_after_fork(library):
     native.in_python(FORK, {"CKERNELS_BLAS": library}, timeout=240)

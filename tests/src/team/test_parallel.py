@@ -30,6 +30,7 @@ print("good", lib.ck_get_num_threads())
 """
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize(
     "env",
     [
