@@ -133,7 +133,7 @@ def dense(plan, node):
 def take(plan, node):
     """The elements of a dense matrix at the stored places."""
     indices, indptr, extent, x = node.inputs
-    if dtypes.is_complex(x.dtype) or not fits(indices, indptr, extent):
+    if not fits(indices, indptr, extent):
         return False
     write = SparseKernel(plan, node, indices, indptr, extent)
     layout = plan.layout(x)

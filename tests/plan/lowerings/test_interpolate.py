@@ -43,6 +43,7 @@ def test_orders_in_memory(axis, dtype):
     assert all(i.kind != PYCALL for i in f.info.program.instructions)
     none = np.ones(tuple(0 if a == 3 - axis else 2 for a in range(4)), dtype)
     assert f(none).shape == tuple(7 if a == axis else n for a, n in enumerate(none.shape))
+    assert all(i.kind != PYCALL for i in f.info.program.instructions)
 
 
 def test_what_is_copied():

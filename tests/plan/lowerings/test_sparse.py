@@ -46,3 +46,30 @@ def test_matrices_of_no_rows_and_of_other_rows_are_left_to_numpy():
     f = K.function([count, *places], Tensor(ops.cast(node, "int32")))
     assert f(*(np.zeros(n, "int32") for n in (0, 1, 1))).shape == (0,)
     assert any(i.kind == PYCALL for i in f.info.program.instructions)
+
+
+def test_complex_elements_at_the_stored_places():
+    indices, indptr = np.array([2, 0, 1], "int32"), np.array([0, 1, 1, 3], "int32")
+    x = (RNG.normal(size=(3, 4)) + 1j * RNG.normal(size=(3, 4))).astype("complex64")
+    i, p = (K.placeholder((None,), dtype="int32") for _ in range(2))
+    e, m = K.placeholder((None, None, 0), dtype="bool"), K.placeholder((None, None), dtype=x.dtype)
+    f = K.function([i, p, e, m], Tensor(sparse.csr_take(i.node, p.node, e.node, m.node)))
+    for values in (x, np.asfortranarray(x)):
+        got = f(indices, indptr, np.empty((3, 4, 0), bool), values)
+        np.testing.assert_array_equal(got, values[[0, 2, 2], indices])
+
+
+def test_parts_of_other_sizes_are_refused():
+    """Of each of the ops that sort, place and pick: an end for each row, and one before them."""
+    i, p = (K.placeholder((None,), dtype="int32") for _ in range(2))
+    e, m = K.placeholder((None, None, 0), dtype="bool"), K.placeholder((None, None))
+    nodes = i.node, p.node, e.node
+    made = [Tensor(sparse.csr_rows(*nodes)), Tensor(sparse.csr_take(*nodes, m.node))]
+    made += [Tensor(part) for part in sparse.csr_order(*nodes)]
+    indices, extent = np.zeros(3, "int32"), np.empty((3, 4, 0), bool)
+    for outputs in (made[:1], made[1:2], made[2:]):
+        f = K.function([i, p, e, m], outputs, on_unused_input="ignore")
+        for ends in ([0, 1, 3], [0, 1, 2, 3, 3], []):
+            with pytest.raises(K.errors.CKernelsError):
+                f(indices, np.array(ends, "int32"), extent, np.ones((3, 4)))
+        assert len(f(indices, np.array([0, 1, 2, 3], "int32"), extent, np.ones((3, 4)))[0]) == 3

@@ -384,3 +384,28 @@ def test_sylvester_equations_of_special_matrices():
     n = MOST_WHOLE + 1
     large = [RNG.normal(size=(n, n)) for _ in range(3)]
     np.testing.assert_allclose(f(*large), scipy.linalg.solve_sylvester(*large), rtol=1e-8)
+
+
+def test_complex_matrices_are_left_to_lapack():
+    a, b = place(None, None, dtype="complex128"), place(None, None, dtype="complex128")
+    options = {"lower": True, "trans": False, "unit": False, "vector": False}
+    made = [make("cholesky", (a.node,)), make("solve_triangular", (a.node, b.node), options)]
+    f = K.function([a, b], [Tensor(x) for x in made])
+    rng = np.random.default_rng(3)
+    one, two = rng.normal(size=(2, 4, 4)) + 1j * rng.normal(size=(2, 4, 4))
+    one = one @ one.conj().T + 4 * np.eye(4)
+    for side in (two, two[:, :1], two[:, :0]):
+        lower, solved = f(one, side)
+        np.testing.assert_allclose(lower @ lower.conj().T, one, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(np.tril(one) @ solved, side, rtol=1e-12, atol=1e-12)
+        assert np.allclose(np.triu(lower, 1), 0) and not native(f)
+
+
+@pytest.mark.parametrize("vector", [False, True])
+def test_sides_of_another_length_are_refused(vector):
+    a, b = place(None, None), place(*[None] * (2 - vector))
+    options = {"lower": True, "trans": False, "unit": False, "vector": vector}
+    f = K.function([a, b], Tensor(make("solve_triangular", (a.node, b.node), options)))
+    for n in (2, 4):
+        with pytest.raises(K.errors.CKernelsError):
+            f(np.eye(3), np.ones(n if vector else (n, 2)))
