@@ -40,6 +40,11 @@ COMPUTED = {"float16": "float32", "bfloat16": "float32"}
 C_STORED = {"float16": "half", "bfloat16": "bfloat"}
 
 
+def as_bits(dtype):
+    """A dtype of the same size in which a copy computes nothing: halves are copied as integers."""
+    return "uint16" if dtype in C_STORED else dtype
+
+
 _names = {}  # {np.dtype: its name}
 
 

@@ -36,7 +36,8 @@ class Operand(NamedTuple):
     role   "in", "out" or "index"; dtype its element type; inner its stride class along the vector
     loop: 0 (constant), 1 (contiguous), -1 (reversed), a step of 2 to 4, "n" (any, given at run
     time). outer: whether it moves along outer rows; run: whether it moves along the reduced runs
-    outside the vector loop.
+    outside the vector loop. beside: (an operand before it, how many elements behind
+    that it lies), where both are walked alike.
     """
 
     role: str
@@ -48,6 +49,7 @@ class Operand(NamedTuple):
     laid: str = ""  # flat, bundles: how it lies in a nest of short rows (laid.py)
     picks: int = 0  # how many of its axes are picked from by indices: it is fetched, not loaded
     loose: bool = False  # its elements may lie at any byte
+    beside: tuple = ()
 
 
 class Value(NamedTuple):

@@ -305,11 +305,11 @@ class Printer:
             kind = dtypes.C_NAMES[kind]
             yield f"    typedef {kind} loose_{kind} __attribute__((aligned(1)));"
         for i, op in enumerate(self.k.operands):
-            kind = in_memory(op)
-            if op.role == "in":
-                yield f"    const {kind} *const x{i} = p[{at}];"
-            elif op.role == "out":
-                yield f"    {kind} *const y{i} = p[{at}];"
+            kind, letter = in_memory(op), "x" if op.role == "in" else "y"
+            const = "const " if op.role == "in" else ""
+            place = f"{letter}{op.beside[0]} + {op.beside[1]}" if op.beside else f"p[{at}]"
+            if op.role != "index":
+                yield f"    {const}{kind} *const {letter}{i} = {place};"
             at += op.role != "index"
 
     def move(self, i, name, source, terms):

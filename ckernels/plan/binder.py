@@ -151,15 +151,17 @@ class Binder:
             axis, start = node.attrs["axis"], 0
             for x in node.inputs:
                 stop = start + x.shape[axis]
+                part, lacks = (x.inputs[0], x.attrs["axes"]) if x.op.name == "expand" else (x, ())
                 if (
-                    x.uid in self.home
-                    and x.uid not in kept
+                    part.uid in self.home
+                    and not kept & {x.uid, part.uid}
                     and users[x.uid] == [node]
+                    and users[part.uid] == ([node] if part is x else [x])
                     and node.inputs.count(x) == 1
                 ):
                     slices = [(None, None, 1)] * node.ndim
                     slices[axis] = (start, stop, 1)
-                    self.plan.parts[x.uid] = (node, slices, ())
+                    self.plan.parts[part.uid] = (node, slices, lacks)
                 start = stop
 
     def assign_stores(self, units):

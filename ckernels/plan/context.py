@@ -267,10 +267,10 @@ class Context:
             return target
         maps = tuple(None if n == 1 else k for k, n in enumerate(source.shape))
         group = Group(source.shape)
-        low = Lowering(group, None, [])
-        ref = low.add_ref("in", source.dtype, source, maps)
-        value = low.value("load", source.dtype, operand=ref)
-        out = low.add_ref("out", source.dtype, target, maps)
+        low, kind = Lowering(group, None, []), dtypes.as_bits(source.dtype)
+        ref = low.add_ref("in", kind, source, maps)
+        value = low.value("load", kind, operand=ref)
+        out = low.add_ref("out", kind, target, maps)
         self.launch(low.build([(out, value)]), [], "copy")
         return target
 

@@ -10,7 +10,7 @@ from ckernels.autodiff.reverse import grad
 from ckernels.ops.reference import evaluate
 from ckernels.runtime.function import make_function
 
-from .planned import leaf
+from .planned import leaf, plan
 
 RNG = np.random.default_rng(8)
 
@@ -220,3 +220,37 @@ def test_windows_that_overlap_are_columns(size, step, view, form, name):
     x[3, 4], x[9] = np.nan, -np.inf
     forms = compiled(lambda a: OF_WINDOWS[name](windows(a, size, step)), (None, None))[1](x)
     assert form in forms
+
+
+def pair(x, step=2, first=0, other=1):
+    return x[:, first::step] * x[:, other::step]
+
+
+ROWS, CUBE = RNG.normal(size=(7, 96)).astype("float32"), RNG.normal(size=(5, 40, 3))
+BESIDE = {  # operands of one array that lie in each other's gaps: (build, array, how many)
+    "pairs": (pair, ROWS, 1),
+    "fours": (lambda x: pair(x, 4, 1, 3) + pair(x, 4, 0, 2), ROWS, 3),
+    "channels": (lambda x: pair(ops.reshape(x, (-1, 3)), 3, 0, 2), CUBE, 1),
+    "stored": (lambda x: ops.stack([ops.exp(x), x * x, x - 1], -1), ROWS, 2),
+    "rotated": (
+        lambda x: ops.stack([x[:, ::2] - x[:, 1::2] * 3, x[:, 1::2] + x[:, ::2]], 2),
+        ROWS, 2),
+    "one behind the other": (lambda x: x[:, :48] * x[:, 48:], ROWS, 0),
+    "by one": (lambda x: x[:, 1:] * x[:, :-1], ROWS, 0),
+    "a gap further": (lambda x: x[:, 2:94:2] * x[:, 5::2], ROWS, 0),  # not in the first one's
+    "steps of 8": (lambda x: pair(x, 8), ROWS, 0),
+    "steps of two kinds": (lambda x: x[:, :48:2] * x[:, 1::4], ROWS, 0),
+    "backwards": (lambda x: x[:, ::-2] * x[:, -2::-2], ROWS, 0),
+    "rows": (lambda x: x[::2][:3] * x[1::2], ROWS, 0),
+    "parts of a join": (lambda x: ops.concatenate([ops.exp(x), x * x], 1), ROWS, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_operands_in_gaps_of_others(name):
+    build, array, count = BESIDE[name]
+    kernels = plan(build, array, rtol=1e-5)[1]
+    assert sum(bool(o.beside) for k in kernels for o in k.operands) == count
+    plan(build, array[:0], rtol=1e-5)
+    plan(build, np.concatenate([array, array])[::-2], rtol=1e-5)
+    plan(build, np.full_like(array, np.nan), rtol=1e-5)

@@ -82,6 +82,10 @@ class Nest:
         """Pointers moved by `names` (index variables) as a<i> (outer rows) or b<i> (runs)."""
         for i, op in enumerate(self.k.operands):
             inner, far, run = self.strides[i]
+            if op.beside:
+                other, gap = op.beside
+                self.c.move(i, f"{level}{i}{tag}", f"{level}{other}{tag}", [str(gap)])
+                continue
             terms = [f"{v} * {s}" for v, s in zip(names, far if level == "a" else run)]
             if extra and inner != "0":
                 terms.append(steps(self.along(i, extra), inner))

@@ -24,6 +24,9 @@ from .cumulative import scan
 
 INDICES = having("indices")
 
+# operands of one element each at most that one loop stores side by side: 50,000 rows of 16 floats
+# take 0.47 ms, 0.73 one operand after the other; of 4 bytes 4 us and 106, of 5 102 and 88 (Zen 3)
+SIDE_BY_SIDE, OF_BYTES = 16, 4
 SMALL = 4096  # elements: copying all of x and then a part again beats several copies
 
 
@@ -93,18 +96,26 @@ def copy(plan, node, source, target):
 
 def combine(plan, node, op, sources, target):
     """An instruction that stores op(*sources), broadcast, in `target`; no op: the one source."""
-    if 0 in target.shape:
+    copy_together(plan, node, [(sources, target)], op)
+
+
+def copy_together(plan, node, pairs, op=None):
+    """One instruction that stores op(*sources) in the target of each pair, all of one shape."""
+    shape = pairs[0][1].shape
+    if 0 in shape:
         return
-    shape = target.shape
-    low = Lowering(Group(shape), None, [])
+    low, stores = Lowering(Group(shape), None, []), []
     maps = tuple(None if n == 1 else k for k, n in enumerate(shape))
-    args = []
-    for source in sources:
-        ref = low.add_ref("in", source.dtype, spread(source, shape), maps)
-        args.append(low.value("load", source.dtype, operand=ref))
-    value = low.value(op, target.dtype, args, cost=1) if op else args[0]
-    out = low.add_ref("out", target.dtype, target, maps)
-    plan.launch(low.build([(out, value)]), [node], node.op.name)
+    for sources, target in pairs:
+        args = []
+        for source in sources:
+            kind = source.dtype if op else dtypes.as_bits(source.dtype)
+            ref = low.add_ref("in", kind, spread(source, shape), maps)
+            args.append(low.value("load", kind, operand=ref))
+        kind = target.dtype if op else dtypes.as_bits(target.dtype)
+        value = low.value(op, kind, args, cost=1) if op else args[0]
+        stores.append((low.add_ref("out", kind, target, maps), value))
+    plan.launch(low.build(stores), [node], node.op.name)
 
 
 def again(plan, node):
@@ -122,14 +133,21 @@ def concatenate(plan, node):
     if not real(node):
         return False
     sources = [plan.copied_from(x) for x in node.inputs]
-    target, start, axis = plan.place(node), 0, node.attrs["axis"]
+    target, start, axis, pairs = plan.place(node), 0, node.attrs["axis"], []
     for source in sources:
         stop = start + source.shape[axis]
         slices = [(None, None, 1)] * axis + [(start, stop, 1)]
         slices += [(None, None, 1)] * (node.ndim - len(slices))
-        if source != part(target, slices):  # else it was computed there
-            copy(plan, node, source, part(target, slices))
+        if not lies_in(source, part(target, slices)):  # else it was computed there
+            pairs.append(([source], part(target, slices)))
         start = stop
+    single = all(source.shape[axis] == 1 for source in sources)
+    most = SIDE_BY_SIDE if dtypes.ITEMSIZE[node.dtype] >= 4 else OF_BYTES
+    if single and target.strides[axis] == 1 and 1 < len(pairs) <= most:
+        copy_together(plan, node, pairs)
+        return True
+    for (source,), place in pairs:
+        copy(plan, node, source, place)
     return True
 
 

@@ -82,3 +82,39 @@ def test_parts_of_numbers_and_of_complex_ones(dtype):
     assert in_c == (np.dtype(dtype).kind != "c")
     for got, shape in zip(f(a[:, :0], b[:, :0]), ((9, 3), (0,), (0,), (6, 0))):
         assert got.shape == shape
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "float16", "float32", "float64"])
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 17])
+def test_stacks_are_numpys_bit_by_bit(dtype, count):
+    rng = np.random.default_rng(count)
+    x = [leaf((None, None), dtype) for _ in range(count)]
+    given = [rng.integers(0, 2, (6, 35)).astype(dtype) for _ in x]
+    if dtype.startswith("float"):
+        given[0][1, :4] = np.nan, -0.0, np.inf, -np.nan
+    for axis in (0, 1, 2):
+        f = make_function(x, [ops.stack(x, axis)], positional_only=True, downcast=False)
+        for part in (np.s_[:, :], np.s_[:, ::-2], np.s_[::2, 1:], np.s_[:0], np.s_[:1, :1]):
+            arrays = [a[part] for a in given]
+            got, want = f(*arrays)[0], np.stack(arrays, axis)
+            assert got.dtype == want.dtype and got.tobytes() == want.tobytes()
+
+
+def test_what_is_stacked_is_computed_where_it_belongs():
+    """Not what somebody else reads, nor what is stacked twice."""
+    a = np.random.default_rng(1).normal(size=(5, 33)).astype("float32")
+    e = np.exp(a)
+    x = leaf((None, None))
+    y, z = ops.exp(x), x * x
+    for outputs, want, steps in (
+        ([ops.stack([y, z], 2)], [np.stack([e, a * a], 2)], 1),
+        ([ops.stack([y, z], 0)], [np.stack([e, a * a])], 1),
+        ([ops.stack([y, x], 2)], [np.stack([e, a], 2)], 2),
+        ([ops.stack([y, y], 2)], [np.stack([e, e], 2)], 2),
+        ([ops.stack([y, z], 2), y], [np.stack([e, a * a], 2), e], 2),
+        ([ops.stack([y, z], 1), ops.sum(y, 0)], [np.stack([e, a * a], 1), e.sum(0)], 2),
+    ):
+        f = make_function([x], outputs, positional_only=True)
+        for got, one in zip(f(a), want):
+            np.testing.assert_allclose(got, one, rtol=1e-6)
+        assert len(f.steps()) == steps, f.steps()
