@@ -554,6 +554,8 @@ class Traced:
             self.nodes.append(whole)
         self.arguments = {id(v) for v in values}
         self.given_back = [x for x in outs if isinstance(x, ArrayValue) and not x.scalar]
+        self.changes = any(v.read() is not n for v, n in zip(values, tree.inputs)
+                           if isinstance(v, ArrayValue))  # fmt: skip
         self.makers = [self.maker(x, values) for x in outs]
         self.mutated = [(i, self.place(v.read())) for i, v in enumerate(values)
                         if isinstance(v, ArrayValue)
@@ -594,6 +596,7 @@ class Traced:
         if (
             len(self.makers) > MOST_RESULTS
             or self.described[0] is Left
+            or any(how == "other" for how, *_ in self.makers)
             or (self.compiled is not None and not gives_arrays(self.compiled))
         ):
             return None
@@ -662,6 +665,18 @@ class Traced:
             for y in self.given_back
         )
 
+    def may_be(self, x, values):
+        """The numbers of the arguments of which a result is one or another, or else a new array;
+        none where it may be a view of one, or what was stored into, or a part of another result."""
+        if x.base is None or x.lens.real is not None:
+            return ()
+        roots = {id(r): r for r in roots_of(x)}
+        alike = any(id(r) in roots for y in self.given_back if y is not x
+                    and not any(y is v for v in values) for r in roots_of(y))  # fmt: skip
+        if alike or self.changes or any(r.viewed for r in roots.values()):
+            return ()
+        return tuple(i for i, v in enumerate(values) if id(v) in roots)
+
     def maker(self, x, values):
         """(how, number of the output or leaf, more) by which one result is made."""
         if isinstance(x, Growing):
@@ -680,6 +695,9 @@ class Traced:
             return "maybe", self.place(x.read()), (self.place(x.flag), x.type)
         if x.scalar:
             return "scalar", self.place(x.read()), None
+        given = self.may_be(x, values)
+        if given:
+            return "other", self.place(x.read()), (id(x), given)
         root = self.home(x)
         for i, v in enumerate(values):
             if root is v:
@@ -695,7 +713,8 @@ class Traced:
         return "array", self.place(node), id(x)
 
     def __call__(self, leaves):
-        """(whether the trace holds, the result, or "shared" where memory is why it does not)."""
+        """(whether the trace holds, the result, or why it does not where memory is it: an
+        argument is "shared", or a new array and an argument are "alike")."""
         if self.single:
             found = self.compiled(*[leaves[i] for i in self.used])[0]
             return True, found[()] if self.scalar else found
@@ -704,6 +723,9 @@ class Traced:
         found = self.computed(leaves) if self.nodes else ()
         if self.guarded and not found[0]:
             return False, None
+        if any(how == "other" and any(_alike(found[place], leaves[i]) for i in more[1])
+               for how, place, more in self.makers):  # fmt: skip
+            return False, "alike"
         for i, place in self.mutated:
             if found[place] is not leaves[i]:
                 np.copyto(leaves[i], found[place])
@@ -752,7 +774,7 @@ class Traced:
             array = found[what]
             made[owner] = array.copy() if what in taken else array
             taken.add(what)
-        return made[owner] if how == "array" else _through(made[owner], more[1], found)
+        return made[owner] if how != "part" else _through(made[owner], more[1], found)
 
 
 def part_of(template):
@@ -792,6 +814,11 @@ def _folded(array):
             return array.size > 0
         reach += step * (size - 1)
     return False
+
+
+def _alike(a, b):
+    """Whether two arrays may be one: nothing in them tells one from the other."""
+    return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
 
 
 def _through(array, views, found):

@@ -174,7 +174,8 @@ class Jitted(Dispatch):
         if done:
             left = type(value) is Left
             return value.put((args, kwargs, self.program.current())) if left else value
-        return (self.shared if value == "shared" else self.missed)(*args, **kwargs)
+        ways = {"shared": self.shared, "alike": self.alike}
+        return ways.get(value, self.missed)(*args, **kwargs)
 
     def twice(self, args, kwargs):
         """Whether a list, a dict or an object is in two places of what a call reads."""
@@ -191,6 +192,11 @@ class Jitted(Dispatch):
         """A call whose trace stores into memory that other arguments have too, or that nobody may
         write to."""
         self.counted("an array that is written to and shares memory with another one")
+        return self.original(args, kwargs, None)
+
+    def alike(self, *args, **kwargs):
+        """A call whose result may be an argument itself, of which it has the elements."""
+        self.counted("a result that may be an argument itself")
         return self.original(args, kwargs, None)
 
     def dispatched(self, plan, leaves):

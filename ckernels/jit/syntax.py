@@ -202,6 +202,20 @@ def placed(new, old):
     return new
 
 
+def only_called(s, within, everywhere):
+    """The lambdas below a statement that have a name which is called there, and is nowhere else:
+    none of them outlives a turn."""
+    found, called = {}, Counter()
+    for node in ast.walk(s):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
+            if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+                found.setdefault(node.targets[0].id, []).append(node.value)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            called[node.func.id] += 1
+    return {made for name, lambdas in found.items() for made in lambdas
+            if within[name] == everywhere[name] == called[name] + len(lambdas)}  # fmt: skip
+
+
 class FunctionSource:
     """One function that is changed in place."""
 
@@ -391,10 +405,10 @@ class FunctionSource:
 
     def own_names(self, s, body):
         """(names of a loop that belong to the function, those that one turn has for itself)."""
-        names = bound([s])
-        if any(isinstance(n, LATE) for n in ast.walk(s)):
+        names, within = bound([s]), uses(s)
+        late = [n for n in ast.walk(s) if isinstance(n, LATE)]
+        if late and not set(late) <= only_called(s, within, self.uses):
             return names, []
-        within = uses(s)
         target = ast.Assign([s.target], ast.Constant(None)) if isinstance(s, ast.For) else None
         order = [target, *body] if target is not None else body
         own = [n for n in names if within[n] == self.uses[n] and set_first(n, order)]

@@ -365,6 +365,10 @@ class OneOf(NamedTuple):
     arrays: tuple
     base = None
 
+    def note_view(self):
+        for array in self.arrays:
+            array.note_view()
+
     def current(self):
         return self.version
 

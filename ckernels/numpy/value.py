@@ -36,17 +36,17 @@ class Lens(NamedTuple):
 class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
     """A traced array. owner: who traces (`ask`, `pin`); scalar: NumPy has a scalar here, which is
     never changed; plain: certainly in C order without gaps; masked: (node, mask) where this is
-    node[mask], of which elementwise functions compute all."""
+    node[mask], of which elementwise functions compute all; viewed: whether it has had views."""
 
     __slots__ = ("owner", "node_", "version", "seen", "base", "lens", "scalar", "plain", "masked",
-                 "born")  # fmt: skip
+                 "born", "viewed")  # fmt: skip
     __hash__ = None
     __array_priority__ = 1000.0
 
     def __init__(self, owner, node, scalar=False, plain=False, base=None, lens=None, masked=None):
         self.owner, self.node_, self.scalar, self.plain = owner, node, scalar, plain
         self.base, self.lens, self.masked = base, lens, masked
-        self.version, self.seen = 0, None
+        self.version, self.seen, self.viewed = 0, None, False
         self.born = owner.made(scalar)
         if base is not None:
             self.seen = base.current()
@@ -109,7 +109,12 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
         """A view of this array; of a scalar an array of its own, unless it can be read alone."""
         if self.scalar and put is not None:
             return self.fresh(get(self.read()), plain=plain)
+        self.root().note_view()
         return ArrayValue(self.owner, None, False, plain, self, Lens(get, put, real, key, nodes))
+
+    def note_view(self):
+        """Remember that this array has had views."""
+        self.viewed = True
 
     def fresh(self, node, scalar=False, plain=False):
         """A new array of the owner's that holds `node`."""

@@ -184,7 +184,7 @@ def beside_what_it_began_as(x):
 
 
 @pytest.mark.parametrize("function, compiled", [(of_its_own, True), (with_views_of_it, True),
-                                                (or_the_argument, False),
+                                                (or_the_argument, True),
                                                 (beside_what_it_began_as, False)])  # fmt: skip
 def test_a_result_that_is_one_of_several_arrays(function, compiled):
     """It is compiled where nobody else sees those arrays; else results share memory as NumPy's."""

@@ -809,7 +809,43 @@ def weak_first(x):
     return x, scale
 
 
+def calls_its_lambda(x):
+    v = np.full_like(x, 0.3)
+    for _ in range(40):
+        d = np.abs(x) + 1
+        rate = lambda z: 1 / (1 + np.exp(-d * z))  # noqa: B023, E731
+        step = rate(v) - 0.7
+        if np.all(np.abs(step) < 1e-3):
+            break
+        v = v - step
+    return v
+
+
+def keeps_its_lambda(x):
+    rate = last = None
+    for i in range(40):
+        d = x[i % 5]
+        rate = lambda z: d * z  # noqa: B023, E731
+        last = rate
+        if x[i % 5] > 1e9:
+            break
+        d = x[i % 7]
+    return last(x)
+
+
+def hands_on_its_lambda(x):
+    found = []
+    for i in range(40):
+        d = x[i % 5]
+        rate = lambda z: d * z  # noqa: B023, E731
+        if i % 20 == 0:
+            found.append(rate)
+        x = rate(x) / 2
+    return found[0](x), found[1](x)
+
+
 @pytest.mark.parametrize("function, args", [
+    (calls_its_lambda, (V,)), (keeps_its_lambda, (V,)), (hands_on_its_lambda, (V,)),
     (appends, (V,)), (counts_in_an_object, (V,)), (pulls_from_an_iterator, (V,)),
     (changes_a_real_array, (V,)), (swaps, (V, W)), (stores_through_a_new_name, (V,)),
     (two_names_of_one_array, (V,)), (lambdas, (V,)), (grows, (V,)), (of_dtypes, (V,)),
@@ -1040,3 +1076,79 @@ def test_without_a_turn_two_names_are_one_array(function, s, n):
             want, got = (want,), (got,)
         for x, y in zip(want, got, strict=True):
             np.testing.assert_allclose(y, x, rtol=1e-14)
+
+
+def newton(x, s):
+    for _ in range(30):
+        step = (x**3 - 2 * x - 5) / (3 * x**2 - 2)
+        if np.abs(step).max() < s:
+            break
+        x = x - step
+    return x
+
+
+def same_again(x, s):
+    for _ in range(3):
+        if x.sum() > s:
+            break
+        x = x * 1.0  # a new array of equal elements
+    return x
+
+
+def with_its_argument(x, s):
+    y = x
+    for _ in range(9):
+        if y.sum() > s:
+            break
+        y = y * 2
+    return y, x, y
+
+
+def two_that_follow(x, s):
+    y = x + 1
+    for _ in range(9):
+        if x.sum() > s:
+            break
+        x, y = x * 2, x
+    return x, y
+
+
+def turned(x, s):
+    for k in range(3):
+        if x[k] > s:
+            x = x[::-1]
+    return x
+
+
+def stored_into(x, s):
+    y = x
+    for _ in range(9):
+        if y.sum() > s:
+            break
+        y = y * 2
+    y[0] = 7
+    return y
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("n", [3, 40])
+@pytest.mark.parametrize("function, compiled", [
+    (newton, True), (same_again, None), (with_its_argument, True), (two_that_follow, None),
+    (turned, None), (stored_into, None)])  # fmt: skip
+def test_results_that_may_be_the_argument_itself(function, compiled, n, dtype):
+    """Where elements tell that it is not, the trace holds; else NumPy says what it is."""
+    jitted = ck.jit(function)
+    for s in (1e-5, 1e9, 1.5, 1e-5, -1e9):
+        theirs, ours = (np.linspace(1.5, 3, n).astype(dtype) for _ in range(2))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CKernelsWarning)
+            want, got = function(theirs, s), jitted(ours, s)
+        if not isinstance(want, tuple):
+            want, got = (want,), (got,)
+        for x, y in zip(want, got, strict=True):
+            np.testing.assert_allclose(y, x, rtol=1e-5 if dtype == "float32" else 1e-12)
+            assert np.may_share_memory(x, theirs) == np.may_share_memory(y, ours)
+            assert [x is theirs, *(x is o for o in want)] == [y is ours, *(y is o for o in got)]
+        np.testing.assert_array_equal(theirs, ours)
+    counts = jitted.report()["numpy"]
+    assert compiled is None or set(counts) == {"a result that may be an argument itself"}, counts
