@@ -138,8 +138,6 @@ def launched(op, flops):
     """The lowering of one of the ops; flops: of a score, by (width, values)."""
 
     def lower(plan, node):
-        if node.inputs[0].dtype not in ("float32", "float64"):
-            return False
         read = Reading(plan, node)
         sources = [*read.layouts(), *(whole(plan, x) for x in read.last)]
         targets = plan.places(node)
