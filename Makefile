@@ -61,13 +61,16 @@ help:
 # Stamps: what a program needs, the runtime, what the tests need beside them. A second `make test` starts
 # the tests at once; `make demo` waits for the first two alone.
 # The environment gets its pip from the one outside: ensurepip takes three seconds more, and Debian splits it off.
+# While pip works the other core compiles one of the longest files of the runtime.
 PIP = $(PY) -m pip install -q --disable-pip-version-check
 BASE = --no-compile "setuptools>=77" cffi numpy rich
 $(VENV)/.base:
 	@echo "an environment in $(VENV): NumPy, cffi, setuptools"
 	@test -x $(PY) || $(PYTHON) -m venv --without-pip $(VENV) || $(PYTHON) -m virtualenv $(VENV)
-	@$(PYTHON) -m pip --python $(PY) install -q --disable-pip-version-check pip $(BASE) 2> /dev/null || \
-	    { $(PYTHON) -m venv $(VENV) || $(PYTHON) -m virtualenv $(VENV); $(PIP) $(BASE); }
+	@$(PYTHON) build_tools/extension.py & \
+	$(PYTHON) -m pip --python $(PY) install -q --disable-pip-version-check pip $(BASE) 2> /dev/null || \
+	    { $(PYTHON) -m venv $(VENV) || $(PYTHON) -m virtualenv $(VENV); $(PIP) $(BASE); }; \
+	made=$$?; wait; exit $$made
 	@$(PY) -c "import os, site; open(site.getsitepackages()[0] + '/ckernels-here.pth', 'w').write(os.getcwd())"
 	@touch $@
 

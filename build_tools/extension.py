@@ -5,10 +5,15 @@ baseline CPU, because wheels travel; the kernels, not the runtime, use the CPU's
 CKERNELS_SANITIZE=address,undefined (or thread) builds it for those sanitizers, CKERNELS_WERROR=1
 makes warnings fatal, CKERNELS_NO_RUNTIME=1 leaves it out. CKERNELS_NATIVE=1 compiles its kernels
 for this CPU and for one that has neither AVX2 nor AVX-512, not for those between.
+
+`python build_tools/extension.py` compiles one of the longest files, which needs neither, while pip
+fetches them: setup.py finds its object made.
 """
 
 import os
 import subprocess
+import sys
+import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from glob import glob
 
@@ -71,14 +76,40 @@ def left_out(defined):
 
 def native_macros():
     """The same for this CPU, as the compiler knows it; none where it does not say."""
-    import sysconfig
-
     compiler = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
     command = [*compiler.split(), "-march=native", "-dM", "-E", "-x", "c", os.devnull]
     try:
         return left_out(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     except (OSError, subprocess.CalledProcessError):
         return []
+
+
+def macros():
+    """What CKERNELS_NATIVE=1 defines."""
+    return native_macros() if os.environ.get("CKERNELS_NATIVE") else []
+
+
+# Those by which setuptools compiles otherwise.
+SAY = "CC", "CFLAGS", "CPPFLAGS", "ARCHFLAGS", "CKERNELS_SANITIZE", "CKERNELS_WERROR"
+
+
+def ahead(source="ckernels/src/order/order.c"):
+    """Compile a file as setuptools does, to where it looks; nothing where the environment says how
+    to compile, and no error: setup.py has the last word. Returns the object's path or None."""
+    compiler = sysconfig.get_config_var("CC")
+    if not compiler or any(map(os.environ.get, SAY)):
+        return None
+    place = f"build/temp.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
+    native = "native" if os.environ.get("CKERNELS_NATIVE") else ""
+    made = os.path.join(place, native, os.path.splitext(source)[0] + ".o")
+    os.makedirs(os.path.dirname(made), exist_ok=True)
+    given = [*compiler.split(), *map(sysconfig.get_config_var, ("CFLAGS", "CCSHARED"))]
+    command = [*" ".join(filter(None, given)).split(), *(f"-D{name}" for name, _ in macros())]
+    command += ["-Ickernels/src", *flags()[0], "-c", source, "-o", f"{made}.part"]
+    if subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
+        return None
+    os.replace(f"{made}.part", made)
+    return made
 
 
 def runtime_extension():
@@ -90,14 +121,17 @@ def runtime_extension():
     from setuptools import Extension
 
     compile_flags, link_flags = flags()
-    native = native_macros() if os.environ.get("CKERNELS_NATIVE") else []
     return Extension(
         "ckernels._runtime",
         sources=files,
         depends=sorted(glob("ckernels/src/*.h") + glob("ckernels/src/*/*.h")),
         include_dirs=["ckernels/src", numpy.get_include()],
-        define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION"), *native],
+        define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION"), *macros()],
         extra_compile_args=compile_flags,
         extra_link_args=link_flags,
         libraries=["dl", "m"] if os.name == "posix" else [],
     )
+
+
+if __name__ == "__main__":
+    ahead()

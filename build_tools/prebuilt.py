@@ -1,9 +1,9 @@
 """The kernels that come with a wheel: recorded while common programs run, compiled for each level.
 
-`python build_tools/prebuilt.py OUT.json` runs layers of Keras 2 (forwards, backwards, SGD, Adam)
-and the examples of the guide with the compiler that is here, plans the programs of
-plain_programs.py, and writes down every kernel they asked for. Kernels hold no sizes, and these
-none of a program's rates and limits: those of small models serve large ones.
+`python build_tools/prebuilt.py OUT.json` plans layers of Keras 2 (forwards, backwards, SGD, Adam)
+and the programs of plain_programs.py, runs the examples of the guide with the compiler that is
+here, and writes down every kernel they asked for. Kernels hold no sizes, and these none of a
+program's rates and limits: those of small models serve large ones.
 """
 
 import json
@@ -128,9 +128,9 @@ def kinds(L, units, filters, image, hidden, steps):
     }
 
 
-def layers():
-    """Train each kind of net for a few steps, small and large, with each optimizer, with and
-    without a metric."""
+def layers(recorder):
+    """Plan what trains, evaluates and predicts each kind of net, small and large, with each
+    optimizer, with and without a metric; what draws their weights runs."""
     import numpy as np
 
     os.environ["KERAS_BACKEND"] = "ckernels.compat.keras2"
@@ -143,20 +143,14 @@ def layers():
         "binary_crossentropy": (1, "sigmoid"),
         "mse": (1, None),
     }
-    rng = np.random.default_rng(0)
 
-    def train(model, width, batches, count, words):
-        shape = (count, *model.input_shape[1:])
-        x = rng.integers(0, 30, shape) if words else rng.normal(size=shape)
-        labels = rng.integers(0, width if width > 1 else 2, (count, 1))
-        y = np.eye(width)[labels[:, 0]] if width > 1 else labels
-        for batch in batches:
-            model.fit(x, y, batch_size=batch, verbose=0, validation_split=0.25)
-        model.train_on_batch(x[:1], y[:1])  # one sample: its axes are left out
-        model.evaluate(x, y, verbose=0)
-        model.predict(x)
+    def plan(function, phase, *shapes):
+        program = getattr(function, "of", lambda phase: function)(phase).info.program
+        recorder.compiles = False
+        program.plan_arguments([np.zeros(shape, "float32") for shape in shapes])
+        recorder.compiles = True
 
-    def programs(nets, losses, batches, count, classes=None):
+    def programs(nets, losses, count, classes=None):
         for name, rows in nets.items():
             for loss in losses:
                 width, activation = heads[loss]
@@ -169,15 +163,25 @@ def layers():
                     model = Sequential([kind(*args, **named) for kind, args, named in rows])
                     model.add(L.Dense(width, activation=activation))
                     model.compile(loss=loss, optimizer=optimizer, metrics=metrics)
-                    train(model, width, batches, count, name == "lstm")
+                    model._make_train_function()
+                    inputs = model.input_shape[1:]
+                    # Axes of one sample are left out; other rows are served by the same kernels.
+                    for n in (count, 1) if metrics and chosen != "nesterov" else (count,):
+                        plan(model.train_function, 1, (n, *inputs), (n, width), (n,))
+                        if chosen == "sgd":  # no optimizer has a say in these
+                            model._make_test_function()
+                            plan(model.test_function, 0, (n, *inputs), (n, width), (n,))
+                        if chosen == "sgd" and metrics:
+                            model._make_predict_function()
+                            plan(model.predict_function, 0, (n, *inputs))
                 print(name, loss, flush=True)
 
     small = kinds(L, 16, 8, 12, 8, 6)
-    programs(small, heads, (16,), 40)
+    programs(small, heads, 16)
     # Rows of 16 numbers and more have kernels of their own.
-    programs({"mlp": small["mlp"]}, ["categorical_crossentropy"], (16,), 40, 20)
+    programs({"mlp": small["mlp"]}, ["categorical_crossentropy"], 16, 20)
     # Sums over many rows are made in chunks, by kernels of their own: sizes as programs have them.
-    programs(kinds(L, 512, 32, 28, 64, 28), ["categorical_crossentropy"], (64, 256), 352)
+    programs(kinds(L, 512, 32, 28, 64, 28), ["categorical_crossentropy"], 256)
 
 
 def guide():
@@ -207,7 +211,7 @@ def record(path):
         import plain_programs
 
         recorder = Recorder()
-        layers()
+        layers(recorder)
         guide()
         recorder.compiles = False
         plain_programs.asked()

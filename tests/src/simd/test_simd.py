@@ -125,6 +125,44 @@ def test_sets_of_a_runtime_for_one_cpu(defined):
     }
 
 
+@pytest.mark.skipif(os.name != "posix", reason="setuptools takes another compiler")
+@pytest.mark.parametrize("native", ["", "1"])
+def test_what_is_compiled_ahead_is_what_setuptools_would_compile(native, tmp_path, monkeypatch):
+    from setuptools import Distribution
+    from setuptools.command.build_ext import build_ext
+    from distutils.ccompiler import new_compiler  # isort: skip
+    from distutils.sysconfig import customize_compiler  # isort: skip
+
+    for name in extension.SAY:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CKERNELS_NATIVE", native)
+    monkeypatch.setattr(extension, "native_macros", lambda: [("CK_WITHOUT_AVX512", None)])
+    monkeypatch.chdir(tmp_path)
+    seen = []
+
+    def run(command, **_):
+        seen.append(command)
+        Path(command[-1]).touch()
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    source = "ckernels/src/order/order.c"
+    made = extension.ahead(source)
+    compiler, asked = new_compiler(), build_ext(Distribution())
+    customize_compiler(compiler)
+    asked.ensure_finalized()
+    place = os.path.join(asked.build_temp, "native") if native else asked.build_temp
+    assert [made] == compiler.object_filenames([source], output_dir=place)
+    count = len(compiler.compiler_so)
+    assert seen[0][:count] == compiler.compiler_so and Path(made).exists()
+    assert seen[0][count:] == [
+        *["-DCK_WITHOUT_AVX512"] * bool(native), "-Ickernels/src", *extension.flags()[0],
+        "-c", source, "-o", f"{made}.part",
+    ]  # fmt: skip
+    monkeypatch.setenv("CFLAGS", "-O1")
+    assert extension.ahead(source) is None and len(seen) == 1
+
+
 @pytest.mark.slow  # half a minute: a compiler
 @pytest.mark.skipif(not X86 or not shutil.which("gcc"), reason="needs gcc for x86-64")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc/cpuinfo")
