@@ -32,8 +32,7 @@ def _product(name, eager, graph):
 def matmul(x1, x2):
     x1, x2 = convert_to_tensor(x1), convert_to_tensor(x2)
     if dtype_of(x1) == "int8" and dtype_of(x2) == "int8":
-        inner = _holding(x1.shape[-1] if x1.ndim else 1)
-        return _whole(either(np.matmul, ops.matmul, cast(x1, inner), cast(x2, inner)))
+        return _matmul_of_bytes(x1, x2)
     dtype = result_type(x1.dtype, x2.dtype)
     inner = "int32" if dtype == "bool" else dtype
     return cast(either(np.matmul, ops.matmul, cast(x1, inner), cast(x2, inner)), dtype)
@@ -41,12 +40,28 @@ def matmul(x1, x2):
 
 # Products of bytes are integers that floats hold exactly, in any order of sums, and products of
 # floats run in BLAS: as fast as float32, where those of int32 take 40 times as long.
-BYTE = 128 * 128  # the largest product of two int8 numbers
+EXACT = 2**24 // (128 * 128)  # products of two int8 numbers whose sum float32 holds, at worst
+PARTS = 64
 
 
 def _holding(terms):
     """The float dtype that holds sums of so many products of int8 numbers; None: nobody knows."""
-    return "float32" if terms is not None and terms * BYTE <= 2**24 else "float64"
+    return "float32" if terms is not None and terms <= EXACT else "float64"
+
+
+def _matmul_of_bytes(x1, x2):
+    """Longer sums in parts that float32 holds: float64 would move and compute twice as much."""
+    terms = x1.shape[-1] if x1.ndim else 1
+    count = -(-terms // EXACT) if terms and x1.ndim and x2.ndim else 1
+    if count == 1 or count > PARTS:
+        inner = _holding(terms)
+        return _whole(either(np.matmul, ops.matmul, cast(x1, inner), cast(x2, inner)))
+    a, b, size, found = cast(x1, "float32"), cast(x2, "float32"), -(-terms // count), None
+    for i in range(0, terms, size):
+        rows = b[i : i + size] if b.ndim == 1 else b[..., i : i + size, :]
+        part = _whole(either(np.matmul, ops.matmul, a[..., i : i + size], rows))
+        found = part if found is None else either(np.add, ops.add, found, part)
+    return found
 
 
 def _whole(found):
