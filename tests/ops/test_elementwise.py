@@ -11,6 +11,7 @@ from ckernels.base import dtypes
 from ckernels.base.errors import DTypeError, ShapeError
 from ckernels.graph.op import REGISTRY
 from ckernels.ops.special import polygamma
+from ckernels.runtime.function import make_function
 
 from .helpers import check_gradient, evaluate, gradient, leaf, run
 
@@ -541,3 +542,22 @@ def test_every_row_has_what_the_rest_is_derived_from():
     for op in REGISTRY.values():
         if op.kind == "elementwise" and op.name not in ("iota",):
             assert op.oracle and op.doc, op
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_infinity_minus_itself_is_no_number(dtype):
+    """Where the last product of a function overflows to infinity, and the compiler makes one
+    operation of it and of a sum behind it, the product is a finite number."""
+    x = np.tile(np.array([*EDGES, 88.8, 100, 128, 129, 710, 800, 1100, -1100], dtype), 5)
+    functions = {n: getattr(ops, n) for n in {*LIKE_NUMPY, *EXACT} - {"square"}}  # it is a product
+    functions |= {"pow": lambda x: ops.pow(x, 200.0), "power": lambda x: ops.pow(1.5, x),
+                  "of both": lambda x: ops.pow(ops.abs(x), x)}  # fmt: skip
+    with np.errstate(all="ignore"):
+        values = {name: run(function, x) for name, function in functions.items()}
+    values = {n: v for n, v in values.items() if v.dtype == dtype and np.isinf(v).any()}
+    assert len(values) > 20
+    a, given = leaf(x.shape, dtype), [leaf(x.shape, dtype) for _ in values]
+    nodes = [ops.sub(functions[name](a), y) for name, y in zip(values, given)]
+    found = make_function([a, *given], nodes)(x, *values.values())
+    for name, y in zip(values, found, strict=True):
+        assert np.isnan(y[np.isinf(values[name])]).all(), name
