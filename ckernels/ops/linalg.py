@@ -16,11 +16,11 @@ from ..graph.shapes import axis_of, broadcast, product, show
 from .base import cast, expand, operands, to_node, unbroadcast
 from .elementwise import mul
 from .filling import diagonal
-from .movement import flatten, reshape, squeeze, swapaxes, transpose
+from .movement import broadcast_to, flatten, reshape, squeeze, swapaxes, transpose
 from .reduce import sum
 from .shape import size_of, sized, times
 
-__all__ = ["matmul", "dot", "tensordot", "batch_dot", "outer", "trace"]
+__all__ = ["matmul", "dot", "matched", "tensordot", "batch_dot", "outer", "trace"]
 
 
 # --- matmul -----------------------------------------------------------------------------------
@@ -150,6 +150,17 @@ def _pair_of_axes(axes, x, y):
     return a, b
 
 
+def matched(x, y, pairs):
+    """x and y, whose sizes along the axes of each pair are equal: ShapeError in a call where they
+    are not. Of several axes that become one, the product of sizes does not tell."""
+    if len(pairs) < 2 or all(None not in (x.shape[i], y.shape[j]) for i, j in pairs):
+        return x, y
+    mine, its = sized(x), sized(y)
+    for i, j in pairs:
+        mine[i], its[j] = size_of(y, j), size_of(x, i)
+    return broadcast_to(x, mine), broadcast_to(y, its)  # views; a 1 fails in one of the two
+
+
 def tensordot(x, y, axes=2):
     """np.tensordot: axes is a count (last of `x` with first of `y`) or a pair of lists of axes."""
     x, y = operands((to_node(x, "tensordot"), to_node(y, "tensordot")), "tensordot")
@@ -160,6 +171,7 @@ def tensordot(x, y, axes=2):
                 f"tensordot of shapes {show(x.shape)} and {show(y.shape)}: axis {i} of size "
                 f"{x.shape[i]} against axis {j} of size {y.shape[j]}"
             )
+    x, y = matched(x, y, tuple(zip(a, b)))
     free_x = [i for i in range(x.ndim) if i not in a]
     free_y = [i for i in range(y.ndim) if i not in b]
     inner = times(*[size_of(x, i) for i in a])

@@ -73,6 +73,22 @@ def test_einsum_of_bytes(subscripts, shapes):
         np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.parametrize("subscripts, first, second", [
+    ("ab,ab", (2, 3), (3, 2)), ("iab,iab->", (5, 6, 1), (5, 1, 7)), ("aa->a", (2, 3), None),
+    ("iab,jab->ij", (2, 6, 1), (3, 1, 6)), ("iaa->i", (2, 2, 3), None)])  # fmt: skip
+def test_letters_of_other_sizes(subscripts, first, second):
+    """An axis of 1 is repeated, others are refused, though products of sizes may be equal."""
+    xs = [drawn(*s).astype("float32") for s in (first, second) if s]
+    step = jit(lambda *v: ops.einsum(subscripts, *v))
+    try:
+        wanted = np.einsum(subscripts, *xs)
+    except ValueError:
+        with pytest.raises(ValueError):
+            step(*xs)
+    else:
+        np.testing.assert_allclose(step(*xs), wanted, rtol=1e-5)
+
+
 def test_bytes_beside_others_are_no_bytes():
     a, b = drawn(3, 4), RNG.normal(size=(4, 2)).astype("float32")
     np.testing.assert_allclose(jit(ops.matmul)(a, b), a.astype("float32") @ b, rtol=1e-6)

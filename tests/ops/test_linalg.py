@@ -10,6 +10,7 @@ from ckernels.autodiff import reverse
 from ckernels.base import dtypes
 from ckernels.base.errors import DTypeError, ShapeError
 from ckernels.ops.reference import evaluate
+from ckernels.runtime.function import make_function
 
 from .agree import agree, check_gradient, leaf
 
@@ -112,6 +113,15 @@ def test_tensordot(data):
         y,
         rtol=1e-12,
     )
+
+
+@pytest.mark.parametrize("shapes", [((2, 3), (3, 2)), ((6, 1), (1, 6)), ((5, 0), (0, 5))])
+def test_tensordot_of_sizes_of_equal_products(shapes):
+    x, y = leaf((None, None)), leaf((None, None))
+    f = make_function([x, y], [ops.tensordot(x, y, 2)])
+    assert f(np.ones((2, 3)), np.ones((2, 3))) == [6] and len(f.steps()) == 1
+    with pytest.raises(ShapeError, match="cannot broadcast"):
+        f(*map(np.ones, shapes))
 
 
 def test_tensordot_of_the_manual():

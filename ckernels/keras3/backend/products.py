@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 
 from ... import ops
+from ...base.errors import ShapeError
 from ..casts import FLOAT, result_type
 from ..rows import dtype_of, either, floating, operands, promoted, quiet
 from ..values import OPERATORS, Symbolic, cast, convert_to_tensor, has_traced, node_of
@@ -253,6 +254,9 @@ def _without_repeats(node, labels):
         while labels.count(label) > 1:
             first = labels.index(label)
             second = labels.index(label, first + 1)
+            sizes = [ops.size_of(node, i) for i in range(node.ndim)]
+            sizes[first], sizes[second] = sizes[second], sizes[first]
+            node = ops.broadcast_to(node, sizes)  # an error where they differ
             node = ops.diagonal(node, 0, first, second)
             del labels[second], labels[first]
             labels.append(label)
@@ -269,11 +273,29 @@ def _joined_terms(a, la, b, lb, later):
     a = ops.transpose(a, [la.index(l) for l in batch + rows + shared])
     b = ops.transpose(b, [lb.index(l) for l in batch + shared + columns])
     sizes = _sizes(a, batch + rows + shared, b, batch + shared + columns)
+    first, second = len(batch + rows), len(batch)
+    pairs = [(first + i, second + i) for i in range(len(shared))]
+    a, b = ops.matched(*_repeated(a, b, pairs), pairs)
     if not shared and not (rows and columns):
         return _by_element(a, b, batch, rows, columns), batch + rows + columns
     product = ops.matmul(_grouped(a, len(batch), len(rows)), _grouped(b, len(batch), len(shared)))
     found = batch + rows + columns
     return ops.reshape(product, [sizes[l] for l in found]), found
+
+
+def _repeated(a, b, pairs):
+    """Two operands, with what one axis of a pair has once as often as the other."""
+    different = [(i, j) for i, j in pairs if a.shape[i] != b.shape[j]]
+    mine, its = ([ops.size_of(x, i) for i in range(x.ndim)] for x in (a, b))
+    for i, j in different:
+        sizes = a.shape[i], b.shape[j]
+        if None not in sizes and 1 not in sizes:
+            raise ShapeError(f"einsum of axes of sizes {sizes[0]} and {sizes[1]} for one letter")
+        if sizes[0] == 1:
+            mine[i] = its[j]
+        elif sizes[1] == 1:
+            its[j] = mine[i]
+    return (ops.broadcast_to(a, mine), ops.broadcast_to(b, its)) if different else (a, b)
 
 
 def _summed_out(node, labels, kept):

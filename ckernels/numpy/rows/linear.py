@@ -72,10 +72,14 @@ def einsum(rule, subscripts, *operands, out=None, optimize=False, **kwargs):
     nodes = common_nodes(rule, [node_of(x, rule) for x in operands])
     left, arrow, result = subscripts.replace(" ", "").partition("->")
     terms = left.split(",")
+    if not (left + result).replace("...", "").replace(",", "a").isalpha() and left + result:
+        raise NotSupported("einsum of subscripts that are no letters")
     if not arrow:
         letters = "".join(terms).replace(".", "")
         result = "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
         result = "..." + result if "..." in left else result
+    if len(terms) != len(nodes):
+        raise NotSupported("einsum of more or fewer terms than operands")
     terms, result = _written_out(terms, nodes, result)
     if len(set(result)) != len(result) or nodes[0].dtype == "bool":
         raise NotSupported("einsum that repeats a letter of its result, or of bools")
@@ -120,6 +124,10 @@ def _written_out(terms, nodes, result):
     most = max(counts, default=0)
     if len(terms) != len(nodes) or min(counts, default=0) < 0 or most > len(free):
         raise NotSupported("einsum whose ellipses do not fit the operands")
+    if most and "..." not in result:
+        raise ValueError(
+            "einsum: an ellipsis of the operands stands for axes that the result needs"
+        )
     letters = free[:most]
     written, sizes = [], []
     for t, n in zip(terms, nodes):
@@ -220,6 +228,11 @@ def _contract(s, a, t, b, kept):
     if len(rows) == len(summed) == len(columns) == 1:
         return "".join([*batch, *rows, *columns]), ops.matmul(a, b)
     n, m = len(batch), len(batch) + len(rows)
+    # NumPy repeats axes of 1, and refuses others, of which products may be equal
+    pairs = [(m + i, n + i) for i in range(len(summed))]
+    if any(a.shape[i] != b.shape[j] for i, j in pairs if None not in (a.shape[i], b.shape[j])):
+        raise NotSupported("einsum of axes of other sizes")
+    a, b = ops.matched(a, b, pairs)
     k, own, other = n + len(summed), sized(a), sized(b)
     a = ops.reshape(a, [*own[:n], times(*own[n:m]), times(*own[m:])])
     b = ops.reshape(b, [*other[:n], times(*other[n:k]), times(*other[k:])])

@@ -184,7 +184,7 @@ def batched_tensordot(x, y, axes=2):
 
 
 def _batched_tensordot(x, y, axes):
-    x, y = _both(x, y)
+    x, y = ops.matched(*_both(x, y), tuple(zip(*axes)))
     left = [i for i in range(1, x.ndim) if i not in axes[0]]
     right = [i for i in range(1, y.ndim) if i not in axes[1]]
     a = ops.transpose(x, (0, *left, *axes[0]))

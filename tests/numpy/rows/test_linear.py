@@ -32,6 +32,27 @@ def test_numbers_of_open_sizes(subscripts, dtype):
         np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol)
 
 
+MISFITS = [("ab,ab", (2, 3), (3, 2)), ("ab,ab", (6, 1), (1, 6)), ("aab,ab", (2, 2, 1), (1, 2)),
+           ("abi,baj->ij", (6, 2, 2), (6, 2, 3)), ("ca,ac", (5, 0), (0, 6)), ("a,a", (1,), (4,)),
+           ("zab,zab->z", (2, 2, 3), (2, 3, 2)), ("...a,ab->b", (2, 3), (3, 4))]  # fmt: skip
+
+
+def result(function, *args):
+    try:
+        return function(*args).tolist()
+    except ValueError:
+        return ValueError
+
+
+@pytest.mark.parametrize("subscripts, first, second", MISFITS)
+def test_letters_of_other_sizes(subscripts, first, second):
+    """NumPy repeats axes of 1 and refuses others, though products of sizes may be equal."""
+    f, shapes = ck.jit(lambda *x: np.einsum(subscripts, *x)), (first, second)
+    for some in (shapes, [tuple(n + 1 for n in s) for s in shapes], shapes):
+        x = [np.arange(1.0, 1 + np.prod(s)).reshape(s) for s in some]
+        assert result(f, *x) == result(lambda *x: np.einsum(subscripts, *x), *x)
+
+
 def test_the_order_of_products():
     """The fewest multiplications, were all sizes equal; from left to right where nothing tells."""
     assert _order(("ab", "bc", "cd"), "ad") == [(0, 1), (0, 1)]
