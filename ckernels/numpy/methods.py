@@ -57,6 +57,8 @@ def einsum(subscripts, *operands, **options):
     given, rest = named[0], [k for k in named[0] if k == REST]
     once = sorted(k for k in given if k != REST and given.count(k) == 1)
     kept = named[1] if len(named) == 2 else rest + once
+    if any(isinstance(k, str) and k != REST and not k.isalpha() for k in [*given, *kept]):
+        return None
     if set(given) - set(kept) or len(rest) > 1 or len(given) - len(rest) > x.ndim:
         return None
     if len(set(given)) < len(given):
@@ -299,7 +301,10 @@ def atleast(ndim):
 
 def flip(m, axis=None):
     axes = range(m.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    axes = {axis_of(a, m.ndim) for a in axes}
+    given = [axis_of(a, m.ndim) for a in axes]
+    axes = set(given)
+    if len(axes) < len(given):
+        raise ValueError("repeated axis")
     return m[tuple(slice(None, None, -1 if i in axes else None) for i in range(m.ndim))]
 
 

@@ -161,3 +161,45 @@ def test_an_argument_that_a_closure_holds_too():
         np.testing.assert_array_equal(held, after)
         assert str(want) == str(got)
         held[:] = kept
+
+
+REFUSED = {
+    "flip of one axis twice": lambda x: np.flip(x, (0, 0)),
+    "einsum of a digit": lambda x: np.einsum("i1", x),
+    "einsum of a term too many": lambda x: np.einsum("ij,", x),
+    "einsum without its ellipsis": lambda x: np.einsum("...i->i", x),
+    "linspace of -1": lambda x: np.linspace(0, 1, -1) + x[0, 0],
+    "bincount of -1 bins": lambda x: np.bincount(x[0].astype("int64"), minlength=-1),
+    "fft of -1": lambda x: np.fft.fft(x, -1),
+    "irfft of -1": lambda x: np.fft.irfft(x, -1),
+    "meshgrid of an order that is none": lambda x: np.meshgrid(x[0], x[1], indexing="zz"),
+    "tensordot of other sizes": lambda x: np.tensordot(x, x.T),
+    "axes named twice": lambda x: x.sum(axis=(0, -2)),
+    "a mask of another length": lambda x: x[np.array([True, False, True, True])],
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_numpy_refuses_is_refused(name):
+    x = np.arange(12.0).reshape(3, 4)
+    errors = []
+    for function in (REFUSED[name], ck.jit(REFUSED[name])):
+        with pytest.raises(Exception) as caught:
+            function(x)
+        errors.append(caught.value)
+    assert isinstance(errors[1], type(errors[0]))
+
+
+@pytest.mark.parametrize(
+    "y", [[np.inf, 1, 2], [1, np.inf, 2], [-np.inf, np.inf, 3], [3, 3, np.inf]]
+)
+def test_interpolation_beside_infinities(y):
+    x, places = np.array([0, 0.5, 1, 1.5, 2]), np.array([0.0, 1, 2])
+    got = ck.jit(lambda x, y: np.interp(x, places, y))(x, np.array(y))
+    np.testing.assert_array_equal(got, np.interp(x, places, y))
+
+
+def test_i0_of_infinity_is_infinite():
+    """NumPy's is NaN, an infinity by its root; docs/guide/numpy-programs.md says so."""
+    got = ck.jit(lambda x: np.i0(x))(np.array([np.inf, -np.inf, 0, np.nan]))
+    np.testing.assert_array_equal(got, [np.inf, np.inf, 1, np.nan])

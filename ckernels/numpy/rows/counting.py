@@ -125,6 +125,10 @@ def interp(rule, x, xp, fp, left=None, right=None, period=None):
     gap = ops.sub(x1, x0)
     slope = ops.true_div(ops.sub(f1, f0), ops.where(ops.eq(gap, 0), 1.0, gap))
     y = ops.add(ops.mul(slope, ops.sub(x, x0)), f0)
+    # from the other end where an infinity stands at this one, as NumPy has it
+    back = ops.add(ops.mul(slope, ops.sub(x, x1)), f1)
+    back = ops.where(ops.logical_and(ops.isnan(back), ops.eq(f0, f1)), f0, back)
+    y = ops.where(ops.isnan(y), ops.where(ops.eq(x, x0), f0, back), y)
     y = ops.where(ops.eq(x, x1), f1, y)
     first, last = ops.getitem(xp, 0), ops.getitem(xp, -1)
     before = ops.getitem(fp, 0) if left is None else ops.cast(node_of(left, rule), "float64")
@@ -138,6 +142,8 @@ def bincount(rule, x, /, weights=None, minlength=0):
     x = node_of(x, rule)
     if not dtypes.is_discrete(x.dtype) or x.dtype == "uint64":
         raise NotSupported("bincount of what are no small integers")
+    if isinstance(minlength, (int, np.integer)) and minlength < 0:
+        raise NotSupported("bincount of fewer than no bins")
     if weights is not None:
         weights = ops.cast(node_of(weights, rule), "float64")
     return ops.bincount(x, weights, minlength)

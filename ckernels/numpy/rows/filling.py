@@ -103,6 +103,8 @@ def linspace(rule, start, stop, num=50, endpoint=True, retstep=False, dtype=None
     """computed: the dtype to compute in; None for NumPy's."""
     if retstep:
         raise NotSupported("linspace with retstep")
+    if isinstance(num, (int, np.integer)) and num < 0:
+        raise NotSupported("linspace of fewer than no numbers")
     start, stop = as_operand(start), as_operand(stop)
     kinds = [kind_of(start), kind_of(stop)]
     common = computed or rule.common(kinds)
@@ -174,6 +176,8 @@ def diagonal(rule, a, offset=0, axis1=0, axis2=1):
 
 @row(np.meshgrid)
 def meshgrid(rule, *xi, copy=True, sparse=False, indexing="xy"):
+    if indexing not in ("xy", "ij"):
+        raise NotSupported(f"meshgrid with indexing={indexing!r}")
     count = len(xi)
     nodes = [ops.flatten(x) for x in (node_of(x, rule) for x in xi)]
     places = list(range(count))

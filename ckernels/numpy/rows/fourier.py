@@ -118,6 +118,11 @@ def whole(x, s, axes, norm):
     return _scaled(y, _count(y, axes), INVERSE[_norm(norm)])
 
 
+def _of_one(n):
+    """The size of a transform along one axis, where -1, which means all of several, is none."""
+    return (0 if n == -1 else n,)
+
+
 for _function, _build in {np.fft.fftn: lambda *a: transformed(*a, False),
                           np.fft.ifftn: lambda *a: transformed(*a, True),
                           np.fft.rfftn: half, np.fft.irfftn: whole}.items():  # fmt: skip
@@ -132,14 +137,14 @@ for _function, _build in {np.fft.fft: lambda *a: transformed(*a, False),
                           np.fft.ifft: lambda *a: transformed(*a, True),
                           np.fft.rfft: half, np.fft.irfft: whole}.items():  # fmt: skip
     row(_function)(lambda rule, a, n=None, axis=-1, norm=None, out=None, f=_build:
-                   f(node_of(a, rule), (n,), (axis,), norm))  # fmt: skip
+                   f(node_of(a, rule), _of_one(n), (axis,), norm))  # fmt: skip
 
 
 @row(np.fft.hfft)
 def hfft(rule, a, n=None, axis=-1, norm=None, out=None):
-    return whole(ops.conj(node_of(a, rule)), (n,), (axis,), INVERSE[_norm(norm)])
+    return whole(ops.conj(node_of(a, rule)), _of_one(n), (axis,), INVERSE[_norm(norm)])
 
 
 @row(np.fft.ihfft)
 def ihfft(rule, a, n=None, axis=-1, norm=None, out=None):
-    return ops.conj(half(node_of(a, rule), (n,), (axis,), INVERSE[_norm(norm)]))
+    return ops.conj(half(node_of(a, rule), _of_one(n), (axis,), INVERSE[_norm(norm)]))
