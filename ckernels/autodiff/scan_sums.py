@@ -161,7 +161,7 @@ def _is_product(node, varies):
 
 def _meet(a, b):
     """The common part of two spans of rows; spans are all, the first L or those after them."""
-    if a == b or b == (None, None):
+    if b == (None, None):
         return a
     if a == (None, None):
         return b

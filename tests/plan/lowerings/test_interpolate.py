@@ -60,3 +60,13 @@ def test_what_is_copied():
     assert copies(0, 1, 2, 3) == 0 and copies(1, 0, 2, 3) == 0
     assert copies(0, 1, 3, 2) == copies(0, 2, 1, 3) == copies(3, 0, 1, 2) == 1
     assert copies(1, 0, 2, 3, axis=2) == 1  # two strides before the axis
+
+
+@pytest.mark.parametrize("mode", ["compiled", "fast_compile"])
+def test_halves_are_computed_in_a_wider_dtype_or_by_numpy(mode):
+    x = K.placeholder((None, None), dtype="float16")
+    f = K.function([x], Tensor(ops.interpolate(x.node, 1, 7, 2, 1, 4)), mode=mode)
+    a = RNG.normal(size=(3, 5)).astype("float16")
+    got = f(a)
+    assert got.dtype == "float16"
+    np.testing.assert_allclose(got, interpolated(a.astype("float64"), 1, 7), 1e-3, 1e-3)

@@ -118,3 +118,20 @@ def test_what_is_stacked_is_computed_where_it_belongs():
         for got, one in zip(f(a), want):
             np.testing.assert_allclose(got, one, rtol=1e-6)
         assert len(f.steps()) == steps, f.steps()
+
+
+@pytest.mark.parametrize("add", [False, True])
+@pytest.mark.parametrize("key", [(2, 1), (1, 9), (9, 1), (-9, 1), (1, -9), (9, 9)])
+def test_each_index_of_a_place_has_to_exist(key, add):
+    x, y = leaf((None, None)), leaf(())
+    f = make_function([x, y], [(ops.inc_subtensor if add else ops.set_subtensor)(x, key, y)])
+    for shape in ((12, 12), (3, 4), (12, 4), (3, 12)):
+        a = np.arange(float(np.prod(shape))).reshape(shape)
+        want = a.copy()
+        try:
+            want[key] = want[key] * add + 7
+        except IndexError:
+            with pytest.raises(IndexError):
+                f(a, 7.0)
+        else:
+            np.testing.assert_array_equal(f(a, 7.0)[0], want)
