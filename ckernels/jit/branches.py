@@ -366,6 +366,7 @@ def run_over(tree, trace, leaves):
     """Run the function over Values: these, and what it returned."""
     jitted, program = tree.jitted, tree.jitted.program
     trace.inputs = {n.uid for n in tree.inputs}
+    trace.sizes_open = any(None in n.shape for n in tree.inputs)
     values = [traced_leaf(jitted, trace, i, x, n)
               for i, (x, n) in enumerate(zip(leaves, tree.inputs))]  # fmt: skip
     build = TracedNames(trace, program)

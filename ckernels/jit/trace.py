@@ -101,6 +101,7 @@ class Trace(Owner):
         self.numbers_asked, self.granted = 0, {}  # {truth: it in terms of arguments}: see `holds`
         self.carried_before, self.reasons = {}, {}  # by the code of a loop's body
         self.inputs = frozenset()  # the placeholders of arguments
+        self.sizes_open = True  # whether some of their sizes are left open
         self.unless = []  # see `note_same`
         self.types_matter = True  # whether results are to be of the Python types that NumPy gives
 
@@ -347,6 +348,8 @@ class Trace(Owner):
             raise InNumPy("a slice between two elements in a turn, computed at full length")
         size = value.read().shape[place]
         if size is None and self.of_turn(start if moving[0] else stop):
+            if not self.sizes_open:
+                raise Untraceable("a slice that moves, of one whose length does")
             raise Pinned(None)
         if width is None or size is None or not 1 <= width <= size:
             return slice(*bounds)

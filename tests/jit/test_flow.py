@@ -844,6 +844,25 @@ def hands_on_its_lambda(x):
     return found[0](x), found[1](x)
 
 
+def levinson(x, order):
+    """Slices of slices whose lengths move."""
+    a = np.zeros(order + 1, x.dtype)
+    a[0], e = 1, x[0]
+    for i in range(1, order + 1):
+        acc = x[i]
+        for j in range(1, i):
+            acc += a[j] * x[i - j]
+        k = -acc / e
+        a[1 : i + 1] += k * a[i - 1 :: -1][:i]
+        e *= 1 - k * k
+    return a, e
+
+
+@pytest.mark.parametrize("x, order", [(V, 1), (V, 8), (V[::2], 15), (V.astype("f4"), 6)])
+def test_slices_of_slices_that_move_are_taken_turn_by_turn(x, order):
+    check(levinson, 0.1 * x + (np.arange(len(x)) == 0).astype(x.dtype), order)
+
+
 @pytest.mark.parametrize("function, args", [
     (calls_its_lambda, (V,)), (keeps_its_lambda, (V,)), (hands_on_its_lambda, (V,)),
     (appends, (V,)), (counts_in_an_object, (V,)), (pulls_from_an_iterator, (V,)),
