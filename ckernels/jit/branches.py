@@ -99,11 +99,11 @@ class Branches:
 
     leaves: {truth values so far: Traced, a RefusedPath, or the exception that says why};
     asks: {truth values so far: (function of the next one, its leaves)}; sized: for the sizes of
-    `leaves` only."""
+    `leaves` only; deep: why turns that append to a list, one by one, asked for too much."""
 
     def __init__(self, jitted, described, leaves, sized=False):
         self.jitted, self.described, self.sized = jitted, described, sized
-        self.leaves, self.asks, self.in_vain = {}, {}, 0
+        self.leaves, self.asks, self.in_vain, self.deep = {}, {}, 0, None
         try:
             self.inputs = [input_of(x, sized or None in jitted.pinned) for x in leaves]
         except NotSupported as problem:  # dates, texts, records: NumPy's
@@ -117,7 +117,10 @@ class Branches:
             if ask is None:
                 with self.jitted.lock:
                     if answers not in self.leaves and answers not in self.asks:
+                        deep = self.deep
                         self.trace(answers, leaves)
+                        if self.deep is not deep:  # all begins anew
+                            answers = ()
                 continue
             answers += (bool(value_of(ask, leaves)),)
         found = self.leaves[answers]
@@ -132,6 +135,7 @@ class Branches:
         be traced again for the value of a number."""
         trace = Trace(answers, lambda node: self.decided(node, leaves))
         trace.types_matter = self.jitted.in_original()
+        trace.lists_grow = trace.types_matter or self.deep is not None
         try:
             plan = Traced(self, trace, *run_over(self, trace, leaves))
             self.ask(trace)
@@ -145,6 +149,14 @@ class Branches:
             plan = problem
         except Exception as problem:  # of the user's program, or of a graph: NumPy's to say
             plan = TraceFailed(problem)
+        if isinstance(plan, TooDeep) and not trace.lists_grow:
+            self.deep = plan
+            self.leaves.clear()
+            self.asks.clear()
+            self.trace((), leaves)
+            return
+        if isinstance(plan, Exception) and self.deep is not None:
+            plan = self.deep
         if isinstance(plan, Exception) and None in (d for n in self.inputs for d in n.shape) and (
             trace.reasons if type(plan) in (Asked, TooDeep) else not of_user(plan)
         ):  # fmt: skip

@@ -218,7 +218,7 @@ class Flow:
 
     def list_(self, items):
         """A list that a loop appends to."""
-        return Growing(self.trace, turns, items) if self.trace.types_matter else items
+        return Growing(self.trace, turns, items) if self.trace.lists_grow else items
 
     def while_(self, test, body):
         """`while test(): body()`."""

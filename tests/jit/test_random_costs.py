@@ -17,8 +17,6 @@ from .random_costs import Cost
 # What has no derivative here, by the words of the refusal; why.
 REFUSED = {
     "a reshape that may be a view or a copy": "which one it is, the layout of results decides",
-    "asks for its truth value": "of a loop that is no scan: it stores into an array that an "
-    "earlier turn named, whose first one other names may share",
 }
 
 

@@ -554,3 +554,42 @@ def test_slopes_of_what_is_put_along_an_axis(axis):
     check_slopes(f, X)
     jitted = jit(f)
     assert jitted(X) == pytest.approx(f(X), rel=1e-12) and not jitted.report()["numpy"]
+
+
+def chosen_rows(x, w):
+    """Each turn tests its data and appends to a list."""
+    kept, total = [], 0.0
+    for row in x:
+        if w[0] > row[0]:
+            total += w[-1] * row[1]
+        kept.append(row * w)
+    return np.sum(np.sin(np.stack(kept))) + total
+
+
+def chosen_twice(x, w):
+    first, h, t = [], w * 1.0, 0.0
+    for row in x:
+        if h[0] > row[0]:
+            t += h[-1]
+        h = np.sort(h * 0.5 + row)
+        first.append(h)
+    second = []
+    for row in np.stack(first):
+        if row[0] > 0:
+            t = t * 0.5
+        second.append(np.sort(row * h) + t)
+    return np.sum(np.vstack(second)) + t
+
+
+@pytest.mark.parametrize("cost", [chosen_rows, chosen_twice])
+@pytest.mark.parametrize("n", [1, 3, 40])
+def test_slopes_of_turns_that_test_their_data_and_append(cost, n):
+    """Of as many turns as there are; one by one, each of them would ask for the truth."""
+    rng = np.random.default_rng(n)
+    x, w, u, v = rng.normal(size=(n, 4)), rng.normal(size=4), rng.normal(size=(n, 4)), np.ones(4)
+    gx, gw = grad(cost, (0, 1))(x, w)
+    up, down = (cost(x + h * u, w + h * v) for h in (1e-6, -1e-6))
+    assert np.sum(gx * u) + np.sum(gw * v) == pytest.approx((up - down) / 2e-6, rel=1e-6)
+    second = hessian(lambda w: cost(x, w))(w)
+    up, down = (grad(cost, 1)(x, w + h * v) for h in (1e-6, -1e-6))
+    np.testing.assert_allclose(second @ v, (up - down) / 2e-6, rtol=1e-5, atol=1e-6)
