@@ -157,7 +157,7 @@ class Namespace:
 
     def __init__(self, trace):
         self.__dict__["_trace"] = trace  # NumPy has a function `trace`
-        self.__dict__["_ufuncs"] = {}
+        self.__dict__["_seen"] = {}
         for function in FILLING + RANGES:
             self.__dict__[function.__name__] = creating(trace, function)
         self.__dict__["array"] = self._array
@@ -181,10 +181,17 @@ class Namespace:
     def taking_lists(self, found):
         """What a trace sees in the place of something of NumPy's: functions take lists of traced
         values."""
-        if isinstance(found, np.ufunc):
-            return self._ufuncs.setdefault(found, OfLists(self._trace, found))
-        if not isinstance(found, types.FunctionType | types.BuiltinFunctionType | type(np.sum)):
+        if not isinstance(found, np.ufunc | types.FunctionType | type(np.sum)):
             return found
+        if found not in self._seen:  # one for each, as `is` asks
+            made = self._seen[found] = self._taking_lists(found)
+            if made is not found and type(made) is not OfLists:
+                made.given_as = found
+        return self._seen[found]
+
+    def _taking_lists(self, found):
+        if isinstance(found, np.ufunc):
+            return OfLists(self._trace, found)
         if found in OF_ARRAYS:
             return of_lists(self._trace, found, OF_ARRAYS[found])
         if found in OF_NUMBERS:
@@ -279,22 +286,24 @@ class OfLists:
     """A ufunc of NumPy, for which a list or tuple of traced values is an array, as it is for its
     methods; else it is the ufunc."""
 
+    given_as = None  # the ufunc, which stands for it outside of the trace
+
     def __init__(self, trace, ufunc):
-        self.trace, self.ufunc = trace, ufunc
+        self.trace, self.given_as = trace, ufunc
 
     def __call__(self, *args, **kwargs):
-        return self.ufunc(*arrays_of(self.trace, args, self.ufunc.nin), **kwargs)
+        return self.given_as(*arrays_of(self.trace, args, self.given_as.nin), **kwargs)
 
     def __getattr__(self, name):
-        found = getattr(self.ufunc, name)
+        found = getattr(self.given_as, name)
         count = {"reduce": 1, "accumulate": 1, "reduceat": 1, "outer": 2}.get(name)
         return found if count is None else of_lists(self.trace, found, count)
 
     def __eq__(self, other):
-        return self.ufunc == getattr(other, "ufunc", other)
+        return self.given_as == getattr(other, "given_as", other)
 
     def __hash__(self):
-        return hash(self.ufunc)
+        return hash(self.given_as)
 
 
 class Linear:
@@ -500,7 +509,7 @@ def is_instance(x, kinds):
     plain = tuple(np.ndarray if isinstance(k, ArrayClass) else k for k in kinds)
     if isinstance(x, Growing):
         return issubclass(list, plain)
-    x = x.ufunc if isinstance(x, OfLists) else x
+    x = x.given_as if isinstance(x, OfLists) else x
     x = x.decided() if hasattr(x, "flag") else x
     if isinstance(x, PythonNumber):
         return issubclass(x.kind, tuple(k for k in plain if isinstance(k, type)))

@@ -66,6 +66,8 @@ def flatten(tree, is_leaf, leaves, depth=0):
     kind = type(tree)
     if kind is Static:
         return tree.described(is_leaf, leaves, depth)
+    if hasattr(kind, "given_as"):
+        tree, kind = tree.given_as, type(tree.given_as)
     if isinstance(tree, STATIC) or hasattr(kind, "traced_function"):
         if kind is types.FunctionType:
             tree = getattr(tree, "given_as", tree)
@@ -177,7 +179,8 @@ def put_together(description, leaves, build=None):
         found = description[2]
         if build is not None and is_function(description):
             return build.given(found)
-        return slice(*found) if description[1] is slice else found
+        found = slice(*found) if description[1] is slice else found
+        return found if build is None else build.numpy.taking_lists(found)
     if kind is dict:
         keys = [k for _, k in description[1]]
         return dict(zip(keys, [put_together(d, leaves, build) for d in description[2]]))

@@ -607,6 +607,16 @@ LISTS = [
 LENGTH = np.linalg.norm
 
 
+@pytest.mark.parametrize("op", [np.add, np.sum, np.maximum, np.linalg.norm, np.stack, np.sin])
+def test_functions_given_are_those_that_names_have(op):
+    def asks(x, op, table):
+        same = op is np.add, op is np.sum, op is LENGTH, op is np.stack, op == np.maximum
+        return [x * 2 if each else x for each in same], {np.add: 1, np.sin: 2}.get(op, table)
+
+    check(asks, V, op, 3, traced=None)
+    check(lambda x, op: (x + 1, op, [np.add, np.sum], {"norm": LENGTH}), V, op)
+
+
 @pytest.mark.parametrize("function, args", [(f, args) for f, *args in LISTS])
 def test_lists_of_traced_values_are_arrays_for_functions_and_ufuncs(function, args):
     check(function, *args)
