@@ -337,6 +337,26 @@ def test_few_additions(n):
     agree(lambda y, i: ops.scatter_add(constant(np.zeros(3, "float32")), i, y), want, y, i)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "int64"])
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "uint32", "int64"])
+def test_tables_and_indices_of_any_width(dtype, kind):
+    """Negative ones and one that does not fit, somewhere in long stretches and in short ones."""
+    table = RNG.integers(0, 2, 100).astype(dtype)
+    index, x = leaf(np.zeros(0, kind)), leaf(table)
+    f = make_function([x, index], [ops.take(x, index)], single=True, downcast=False)
+    for n in (0, 5, 40, 3000):
+        i = RNG.integers(0, 100, n).astype(kind)
+        np.testing.assert_array_equal(f(table, i), table[i])
+        np.testing.assert_array_equal(f(table[::-1], i[::-2]), table[::-1][i[::-2]])
+        if n and not kind.startswith("u"):
+            i[-2:] = -1, -100
+            np.testing.assert_array_equal(f(table, i), table[i])
+        for wrong in (100, np.iinfo(kind).max, np.iinfo(kind).min)[: 3 * bool(n)]:
+            if not -100 <= wrong < 100:
+                with pytest.raises(IndexOutOfBounds):
+                    f(table, np.concatenate([i, np.array([wrong], kind)]))
+
+
 # ---- wrong indices ------------------------------------------------------------------------------
 
 
