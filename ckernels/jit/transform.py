@@ -185,7 +185,10 @@ class Rerun:
 
     def slopes(self, argnums, has_aux):
         """The gradient of the one scalar that the function returns, alone or in front of more."""
-        cost = self.cost("grad", self.found[0] if given.flag(has_aux, "has_aux") else self.found)
+        several = isinstance(self.found, (tuple, list)) and len(self.found) > 1
+        if given.flag(has_aux, "has_aux") and not several:
+            raise ArgumentError("with has_aux the function returns its cost and what else it has")
+        cost = self.cost("grad", self.found[0] if has_aux else self.found)
         return self.tree(reverse.grad(cost, self.new, disconnected="zero"), argnums)
 
 
