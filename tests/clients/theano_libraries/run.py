@@ -147,9 +147,11 @@ def main(source, folder, *names):
     expected, unknown, late = known(), [], []
     for name in names or LIBRARIES:
         library = LIBRARIES[name]
-        if not (source / library.folder).is_dir():
-            where = f"{library.folder}, which is {library.repository} at GitHub"
-            print(f"{name}: skipped, {source} has no folder {where}", flush=True)
+        needed = (library.folder, *library.uses)
+        absent = [part for part in needed if not (source / part).is_dir()]
+        if absent:
+            where = f", which is {library.repository} at GitHub" * (absent[0] == library.folder)
+            print(f"{name}: skipped, {source} has no folder {absent[0]}{where}", flush=True)
             continue
         run(name, source, folder)
         passed, failed, skipped, bad = results(folder, name)
