@@ -32,7 +32,7 @@ def _add(commands, name, help, function, more="", json=False):
     about = {"help": help, "description": f"{help[0].upper()}{help[1:]}. {more}"} if help else {}
     child = commands.add_parser(name, **about)
     child.description_line = help.replace("'", "")
-    child.set_defaults(run=function)
+    child.set_defaults(run=function, parser=child)
     if json:
         child.add_argument("--json", action="store_true", help="print JSON")
     return child
@@ -352,7 +352,7 @@ def _run(parser, argv):
     if len(rest) == 1 and rest[0][0] != "-" and getattr(arguments, "file", "") is None:
         arguments.file = rest.pop()  # argparse fills an optional place before options alone
     if rest:
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        arguments.parser.error(f"unrecognized arguments: {' '.join(rest)}")
     module, name = arguments.run.split(":")
     try:
         config["mode"]  # a wrong flag is reported before anything else

@@ -128,6 +128,13 @@ def test_a_command_that_is_none_says_which_was_meant(word, meant, capsys):
     assert f"no command '{word}'" in (said := capsys.readouterr().err) and meant in said
 
 
+def test_options_that_are_none_show_those_of_the_command(program, capsys):
+    with pytest.raises(SystemExit):
+        main(["draw", f"{program}:train", "-o", "page.html"])
+    said = capsys.readouterr().err
+    assert "ckernels draw [-h]" in said and "unrecognized arguments: -o page.html" in said
+
+
 def test_bench_changes_no_arguments(program, monkeypatch):
     """Functions that write into their arguments get copies."""
     monkeypatch.setattr(programs, "BUDGET", 0.01)
