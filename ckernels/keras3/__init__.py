@@ -12,18 +12,21 @@ activate()
 __all__ = ["activate", "gradients", "jit", "training_function", "value_and_grad"]
 
 
+# What needs Keras is loaded when it is asked for: Keras itself imports this package.
+LATER = {
+    "gradients": ("tracing", "gradients"),
+    "jit": ("tracing", "Step"),
+    "training_function": ("machines", "training_function"),
+    "value_and_grad": ("tracing", "value_and_grad"),
+}
+
+
 def __getattr__(name):
-    """What needs Keras is loaded when it is asked for: Keras itself imports this package."""
-    if name in ("gradients", "value_and_grad"):
-        from . import tracing  # start-up: it needs Keras, which may be loading
+    if name not in LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib  # start-up, as Keras is
 
-        return getattr(tracing, name)
-    if name == "training_function":
-        from .machines import training_function  # start-up: as above
+    import keras  # noqa: F401  first: it loads its backend, which loads ours
 
-        return training_function
-    if name == "jit":
-        from .tracing import Step  # start-up: as above
-
-        return Step
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, its = LATER[name]
+    return getattr(importlib.import_module(f".{module}", __name__), its)

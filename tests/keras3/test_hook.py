@@ -49,7 +49,9 @@ def test_an_engine_that_is_installed_is_not_loaded_to_write_a_layer_down(tmp_pat
         (tmp_path / f"{name}.py").write_text(f"raise SystemExit('{name} was loaded')")
     done = run(
         """
-        import ckernels.keras3, keras
+        from ckernels.keras3 import jit, training_function  # which need Keras
+        import keras
+        assert keras.backend.backend() == "ckernels" and callable(jit), jit
         layer = keras.layers.Bidirectional(keras.layers.GRU(2))
         keras.layers.deserialize(keras.layers.serialize(layer))
         print("there and back")
