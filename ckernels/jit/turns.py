@@ -685,11 +685,14 @@ class Turns:
             ):  # fmt: skip
                 self.sure(name)  # without a turn it stays a Python number
             values = []
-            for k, kind, root, x in left:
+            for (k, kind, root, x), first in zip(left, carried.first or [None] * len(left)):
                 key = id(x) if kind.how == "array" else k
                 if key not in same:
-                    same[key] = wrapped(trace, finals[k : k + kind.width()], kind, root)
-                values.append(same[key])
+                    same[key] = wrapped(trace, finals[k : k + kind.width()], kind, root), first
+                value, other = same[key]
+                if other is not first and not self.sure(name):  # two arrays, without a turn
+                    value = shared(trace, finals[k], [value])
+                values.append(value)
             if not isinstance(self.count, int):
                 some = ops.gt(self.count, constant(0, "int64"))
                 for first, value in zip(carried.first or (), values):

@@ -1171,3 +1171,34 @@ def test_results_that_may_be_the_argument_itself(function, compiled, n, dtype):
         np.testing.assert_array_equal(theirs, ours)
     counts = jitted.report()["numpy"]
     assert compiled is None or set(counts) == {"a result that may be an argument itself"}, counts
+
+
+def two_names(x, m):
+    d, y = x * 0.25, x * 1.0
+    for _ in range(m):
+        d = np.abs(np.sin(d))
+        y = d
+    d[:1] = 7.0
+    return y, d
+
+
+def two_names_within(x, m):
+    d, y, t = x * 0.25, x * 1.0, 0.0
+    for _ in range(3):
+        for _ in range(m):
+            d = np.abs(np.sin(d)) + 0.1
+            y = d
+        t = t + y.sum() - 0.5 * d.sum()
+        d = d + 1.0
+    return y, d, t
+
+
+@pytest.mark.parametrize("function", [two_names, two_names_within])
+@pytest.mark.parametrize("first", [0, 2])
+def test_two_names_of_one_array_are_two_where_no_turn_is_taken(function, first):
+    jitted = ck.jit(function)
+    for n in (1, 5, 20):
+        x = np.arange(1.0, n + 1)
+        for m in (first, 0, 1, 2):
+            for got, want in zip(jitted(x, m), function(x, m)):
+                np.testing.assert_allclose(got, want, rtol=1e-13)
