@@ -17,10 +17,34 @@ __all__ = ["BatchedDot", "Dot22", "Dot22Scalar", "Gemm", "Gemv", "Ger", "batched
            "ger_destructive"]  # fmt: skip
 
 
-class _Product(KernelOp):
-    """An op whose operands have given counts of axes and one dtype, a float or complex one."""
+def _gemm(z, a, x, y, b):
+    return ops.add(ops.mul(b, z), ops.mul(a, ops.matmul(x, y)))
 
-    AXES = ()
+
+def _gemv(y, alpha, a, x, beta):
+    return ops.add(ops.mul(beta, y), ops.mul(alpha, ops.matmul(a, x)))
+
+
+def _ger(a, alpha, x, y):
+    scaled = ops.mul(alpha, x)
+    return ops.add(a, ops.mul(ops.expand(scaled, (1,)), ops.expand(y, (0,))))
+
+
+def _scaled_dot(x, y, a):
+    return ops.mul(a, ops.matmul(x, y))
+
+
+class _Product(KernelOp):
+    """An op whose operands have given counts of axes, AXES, and one dtype, a float or complex one.
+
+    BUILD: its node of those of the operands; flag: {name: value} of what Theano's constructor
+    takes, at most one.
+    """
+
+    def __init__(self, **flag):
+        KernelOp.__init__(self, type(self).BUILD, type(self).__name__)
+        self.__dict__.update(flag)
+        self.flag = tuple(flag.values())
 
     def make_node(self, *inputs):
         name, inputs = type(self).__name__, [as_tensor_variable(x) for x in inputs]
@@ -39,85 +63,47 @@ class _Product(KernelOp):
             )
         return KernelOp.make_node(self, *inputs)
 
-
-def _gemm(z, a, x, y, b):
-    return ops.add(ops.mul(b, z), ops.mul(a, ops.matmul(x, y)))
+    def __reduce__(self):
+        return type(self), self.flag
 
 
 class Gemm(_Product):
     """gemm(z, a, x, y, b): b z + a (x y), of matrices z, x, y and scalars a, b."""
 
-    AXES = 2, 0, 2, 2, 0
+    AXES, BUILD = (2, 0, 2, 2, 0), staticmethod(_gemm)
 
     def __init__(self, inplace):
-        KernelOp.__init__(self, _gemm, "Gemm")
-        self.inplace = inplace
-
-    def __reduce__(self):
-        return Gemm, (self.inplace,)
-
-
-def _gemv(y, alpha, a, x, beta):
-    return ops.add(ops.mul(beta, y), ops.mul(alpha, ops.matmul(a, x)))
+        _Product.__init__(self, inplace=inplace)
 
 
 class Gemv(_Product):
     """gemv(y, alpha, A, x, beta): beta y + alpha (A x), of vectors y, x and a matrix A."""
 
-    AXES = 1, 0, 2, 1, 0
+    AXES, BUILD = (1, 0, 2, 1, 0), staticmethod(_gemv)
 
     def __init__(self, inplace):
-        KernelOp.__init__(self, _gemv, "Gemv")
-        self.inplace = inplace
-
-    def __reduce__(self):
-        return Gemv, (self.inplace,)
-
-
-def _ger(a, alpha, x, y):
-    scaled = ops.mul(alpha, x)
-    return ops.add(a, ops.mul(ops.expand(scaled, (1,)), ops.expand(y, (0,))))
+        _Product.__init__(self, inplace=inplace)
 
 
 class Ger(_Product):
     """ger(A, alpha, x, y): A + alpha x y', of a matrix A and vectors x, y."""
 
-    AXES = 2, 0, 1, 1
+    AXES, BUILD = (2, 0, 1, 1), staticmethod(_ger)
 
     def __init__(self, destructive):
-        KernelOp.__init__(self, _ger, "Ger")
-        self.destructive = destructive
-
-    def __reduce__(self):
-        return Ger, (self.destructive,)
+        _Product.__init__(self, destructive=destructive)
 
 
 class Dot22(_Product):
     """The product of two matrices of one dtype."""
 
-    AXES = 2, 2
-
-    def __init__(self):
-        KernelOp.__init__(self, ops.matmul, "Dot22")
-
-    def __reduce__(self):
-        return Dot22, ()
-
-
-def _scaled_dot(x, y, a):
-    return ops.mul(a, ops.matmul(x, y))
+    AXES, BUILD = (2, 2), staticmethod(ops.matmul)
 
 
 class Dot22Scalar(_Product):
     """_dot22scalar(x, y, a): a (x y), of two matrices and a scalar."""
 
-    AXES = 2, 2, 0
-
-    def __init__(self):
-        KernelOp.__init__(self, _scaled_dot, "Dot22Scalar")
-
-    def __reduce__(self):
-        return Dot22Scalar, ()
+    AXES, BUILD = (2, 2, 0), staticmethod(_scaled_dot)
 
 
 gemm = gemm_no_inplace = Gemm(False)
