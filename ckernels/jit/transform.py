@@ -77,7 +77,8 @@ class Transformed(Jitted):
         """There is no derivative but the trace's: an error says why it is not to be had."""
         if problem is None:
             raise ZeroDivisionError(f"{self.__name__}: a Python number is divided by 0, or is "
-                                    "outside of what a function of math takes")  # fmt: skip
+                                    "outside of what a function of math takes, or a loop takes "
+                                    "no turn where what it leaves is needed")  # fmt: skip
         cause = getattr(problem, "cause", problem)
         if not isinstance(problem, Asked) and (
             cause is not problem or isinstance(cause, CKernelsError)
