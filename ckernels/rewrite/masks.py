@@ -83,7 +83,7 @@ class Mask:
             whole[node] = inputs[0] if like else make(node.op, inputs, node.attrs)
         new = whole[root]
         same = new.shape[new.ndim - rest :] == root.shape[1:]
-        return new if self.fitted and (same or not rest) else None
+        return new if self.fitted and same else None
 
 
 def is_pointwise(node):

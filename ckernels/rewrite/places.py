@@ -40,7 +40,7 @@ def reduced_axes(node, op, x):
 
     Axes of one element are named only where there is no other.
     """
-    if node.ndim > x.ndim or behind_views(node)[0].op.name != op:
+    if behind_views(node)[0].op.name != op:
         return None
     function = x.op.name if x.op.name in FUNCTIONS else None
     found, whole = places(node, function, op), places(x, function)

@@ -132,6 +132,12 @@ def of_planes(x, label, w):
     return y[m], y[m].mean(axis=0), y[m].sum(), (y[m] * 2).max(axis=0), y[m].shape
 
 
+def filled(x, label, w):
+    part = x[label == 1]
+    one, row = np.full_like(part, w[:1]), np.full_like(part, x[0])
+    return one.sum(), one.sum(axis=0), row.sum(), np.ones_like(part).sum(), (part - one).sum()
+
+
 def means_of_groups(x, label, w):
     out, sizes = np.zeros((5, 3)), np.zeros(5)
     for k in range(5):
@@ -149,6 +155,7 @@ def scaled(x, label, w, factor=2, shift=0.5):
 
 
 PROGRAMS = [
+    filled,
     scaled,
     options,
     centred,

@@ -165,6 +165,17 @@ def test_near_misses_keep_their_logits(name):
     assert "the scores of log_softmax" in f.explain()
 
 
+def test_weights_that_are_a_result_keep_their_logits():
+    """Also where nobody else reads them: what a gradient would make of them is not there."""
+    xs, arrays = case()
+
+    def build(*xs):
+        x = logits(*xs[:-1])
+        return [LOSSES["sparse"](x, xs[-1]), 2.0 * K.softmax(x)]
+
+    assert not found(both_ways(build, xs, arrays))
+
+
 def test_few_logits_are_stored(monkeypatch):
     monkeypatch.setattr(vocabulary, "LEAST", N * C + 1)
     xs, arrays = case()

@@ -231,7 +231,10 @@ NEAR = {
         lambda x: view("expand", ops.exp(x), axes=(1,)) * to(x, 7, 7),
         lambda x: as_shape(ops.sum(to(x, 2, 6, 7), 0), 7, 6) * constant(dense(6)),
         lambda x: as_shape(ops.sum(to(x, 2, 2, 6, 7), 0), 4, 3, 7) * constant(dense(3, 7)),
-        lambda x: as_shape(ops.sum(to(x, 2, 2, 6, 7), 0), 2, 42) * constant(dense(1, 42))]),
+        lambda x: as_shape(ops.sum(to(x, 2, 2, 6, 7), 0), 2, 42) * constant(dense(1, 42)),
+        lambda x: as_shape(to(x, 6, 7), 42) * constant(dense(42)),
+        lambda x: as_shape(to(x, 6, 7), 3, 14) * constant(dense(3, 14)),
+        lambda x: as_shape(to(x, 4, 6, 7), 4, 42) * constant(dense(42))]),
     "inverse_views_meet": (F, [
         lambda x: as_shape(ops.exp(as_shape(to(x, 2, 7), 14)), 7, 2),
         lambda x: ops.exp(x[::-1])[1:],

@@ -282,7 +282,12 @@ def test_results_that_are_there_already():
     assert scan.attrs["outs"] == 1 and len(scan.attrs["taps"]) == 1
 
 
-def test_sums_over_stored_rows_leave_the_loop():
+@pytest.mark.parametrize("term", [
+    lambda new: ops.sum(new, 0),
+    lambda new: ops.mul(constant(0.5), ops.sum(new, 0)),
+    lambda new: ops.mul(ops.sum(new, 0), constant(0.5)),
+], ids=["a sum", "a number times a sum", "a sum times a number"])  # fmt: skip
+def test_sums_over_stored_rows_leave_the_loop(term):
     x, h = leaf(6, 2, 3), leaf(2, 3)
     zero = constant(np.zeros(3))
     row, own, total = leaf(2, 3), leaf(2, 3), leaf(3)
@@ -292,14 +297,16 @@ def test_sums_over_stored_rows_leave_the_loop():
         [(0, [x], row)],
         [
             Carry(ops.expand(h, (0,)), (-1,), [own], new),
-            Carry(ops.expand(zero, (0,)), (-1,), [total], ops.add(total, ops.sum(new, 0))),
+            Carry(ops.expand(zero, (0,)), (-1,), [total], ops.add(total, term(new))),
         ],
+        [ops.mul(constant(0.5), new)],
     )
-    new = same([item(node, 0), item(node, 3)], [x, h])
+    new = same([item(node, k) for k in (0, 3, 4)], [x, h])
     assert len(scans(new)[0].attrs["taps"]) == 1 and "sum" in outside(new)
 
 
 def test_loops_that_end_early_keep_their_products():
+    """But for one that makes zeros of zeros, as the rows of steps that do not run are."""
     x, h, w = leaf(6, 2, 3), leaf(2, 3), leaf(3, 3)
     row, own = leaf(2, 3), leaf(2, 3)
     new = ops.add(ops.matmul(row, w), own)
@@ -307,11 +314,11 @@ def test_loops_that_end_early_keep_their_products():
         constant(6, "int64"),
         [(0, [x], row)],
         [Carry(ops.expand(h, (0,)), (-1,), [own], new)],
-        [ops.matmul(new, w)],
+        [ops.matmul(new, w), ops.sigmoid(ops.matmul(new, ops.add(w, 1.0)))],
         ops.gt(ops.sum(new), 0.3),
     )
-    new = same([item(node, 0), item(node, 2), item(node, 3)], [x, h, w])
-    assert inside(scans(new)[0]).count("matmul") == 1  # the one of the result is linear
+    new = same([item(node, 0), item(node, 2), item(node, 3), item(node, 4)], [x, h, w])
+    assert inside(scans(new)[0]).count("matmul") == 2
 
 
 def test_a_step_that_reads_a_table_by_its_row_stays():
