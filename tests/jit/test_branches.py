@@ -286,7 +286,7 @@ def misspelt(x):
     ],
 )
 @pytest.mark.filterwarnings("ignore::ckernels.errors.CKernelsWarning")
-def test_no_trace_keeps_the_arguments(function):
+def test_no_trace_keeps_the_arguments(function, young_heap):
     """Neither one that answers nor one that was refused, whose exception is kept."""
     jitted = ck.jit(function)
     for size in (20, 20, 30):
@@ -299,7 +299,7 @@ def test_no_trace_keeps_the_arguments(function):
         assert kept() is None
 
 
-def test_a_gradient_that_is_refused_keeps_no_argument():
+def test_a_gradient_that_is_refused_keeps_no_argument(young_heap):
     slope = ck.jit.grad(lambda x: float(x.sum()))
     x = np.ones(20)
     kept = weakref.ref(x)

@@ -31,7 +31,7 @@ def test_graphs_of_other_sizes_and_data_are_compiled_once():
     assert len(late._compiled) == count + 1
 
 
-def test_leaves_go_with_the_graphs_that_read_them():
+def test_leaves_go_with_the_graphs_that_read_them(young_heap):
     gc.collect()
     before = len(late._leaves)
     x = Array.of(np.arange(20.0))

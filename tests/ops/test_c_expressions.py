@@ -6,6 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from once import once
 
 from ckernels import ops  # noqa: F401
 from ckernels.base import dtypes
@@ -16,6 +17,8 @@ from ckernels.graph.op import REGISTRY
 from .helpers import leaf
 
 CC = shutil.which("gcc") or shutil.which("cc")
+FLAGS = ("-std=gnu99", "-O2", "-ftree-vectorize", "-fno-math-errno", "-Wall", "-Wextra", "-Werror",
+         "-shared", "-fPIC")  # fmt: skip
 REAL = [d for d in dtypes.ALL if d != "float16" and not dtypes.is_complex(d)]
 
 
@@ -70,33 +73,20 @@ def source(symbol, node, text):
     )
 
 
+def build(text, folder):
+    (folder / "ops.c").write_text(text)
+    done = subprocess.run([CC, *FLAGS, "-o", "ops.so", "ops.c"], cwd=folder,
+                          capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0, done.stderr[:3000]
+
+
 @pytest.mark.skipif(CC is None, reason="no C compiler")
-def test_c_expressions_against_oracles(tmp_path):
+def test_c_expressions_against_oracles():
     found = list(cases())
     assert len(found) > 300
-    file, library = tmp_path / "ops.c", tmp_path / "ops.so"
-    file.write_text("#include <stdint.h>\n" + "".join(source(*case) for case in found))
-    done = subprocess.run(
-        [
-            CC,
-            "-std=gnu99",
-            "-O2",
-            "-ftree-vectorize",
-            "-fno-math-errno",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-shared",
-            "-fPIC",
-            "-o",
-            library,
-            file,
-        ],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[:3000]
-    handle = ctypes.CDLL(str(library))
+    text = "#include <stdint.h>\n" + "".join(source(*case) for case in found)
+    folder = once("c-expressions", lambda folder: build(text, folder), text, FLAGS)
+    handle = ctypes.CDLL(str(folder / "ops.so"))
     for symbol, node, _ in found:
         rng = np.random.default_rng(3)
         arrays = [samples(n.dtype, rng) for n in node.inputs]

@@ -305,7 +305,7 @@ def test_signals_end_a_scan_inside_that_never_ends(ends):
         return [[ops.add(old[0][0], item(inner, lay.final(0)))]]
 
     node, lay = scan([x], [(x[:1], (-1,))], step)
-    f = check([x, most], [item(node, lay.final(0))], np.ones(2), np.array(40_000))
+    f = check([x, most], [item(node, lay.final(0))], np.ones(2), np.array(4_000))
     assert stepped(f)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))

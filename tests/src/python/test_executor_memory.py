@@ -101,7 +101,7 @@ def test_an_arena_is_not_taken_for_one_far_smaller(kernels):
     runtime.pool_trim()
 
 
-def test_reference_counts_are_stable(kernels):
+def test_reference_counts_are_stable(kernels, young_heap):
     f, x, y = add1(runtime, kernels), np.ones(3), np.ones((3, 2))[:, 0]
     c = np.array(2.0)
     g = function(
@@ -143,7 +143,7 @@ def test_many_calls_leak_nothing(kernels):
         tracemalloc.stop()
 
 
-def test_cycles_are_collected_and_weak_references_work(kernels):
+def test_cycles_are_collected_and_weak_references_work(kernels, young_heap):
     f = add1(runtime, kernels)
     f(np.ones(2))
     f.info = [f, simple_plan(runtime, kernels)]
@@ -154,7 +154,7 @@ def test_cycles_are_collected_and_weak_references_work(kernels):
     assert all(ref() is None for ref in refs)
 
 
-def test_a_pycall_that_refers_to_its_function_is_collected():
+def test_a_pycall_that_refers_to_its_function_is_collected(young_heap):
     def make():
         def square(inputs, outputs):
             assert f.plans == 1  # refers to f: a cycle through the plan
