@@ -12,7 +12,7 @@ SANITIZED = $(or $(ARGS),tests/runtime tests/src tests/codegen/forms tests/plan/
 LIBASAN = $(shell $(CC) -print-file-name=libasan.so)
 LIBUBSAN = $(shell $(CC) -print-file-name=libubsan.so)
 LIBTSAN = $(shell $(CC) -print-file-name=libtsan.so)
-export CKERNELS_NATIVE = 1# what is built here runs here; lint compiles the kernels of all CPUs
+export CKERNELS_NATIVE = 1# what is built here runs here alone; lint compiles the kernels of all CPUs
 
 .PHONY: help test rest oldest types site bridges keras3 slow stress lint demo cnn rbm keras theano libraries pytensor catalogue distributed bench golden \
     sanitize races wheels again release everything clean build mutants
@@ -61,7 +61,7 @@ help:
 # Stamps: what a program needs, the runtime, what the tests need beside them. A second `make test` starts
 # the tests at once; `make demo` waits for the first two alone.
 # The environment gets its pip from the one outside: ensurepip takes three seconds more, and Debian splits it off.
-# While pip works the other core compiles one of the longest files of the runtime.
+# While pip works the other core compiles the two longest files of the runtime.
 PIP = $(PY) -m pip install -q --disable-pip-version-check
 BASE = --no-compile "setuptools>=77" cffi numpy rich
 $(VENV)/.base:

@@ -4,10 +4,10 @@ Imports setuptools and NumPy (for its include directory) only. The runtime is pl
 baseline CPU, because wheels travel; the kernels, not the runtime, use the CPU's vector units.
 CKERNELS_SANITIZE=address,undefined (or thread) builds it for those sanitizers, CKERNELS_WERROR=1
 makes warnings fatal, CKERNELS_NO_RUNTIME=1 leaves it out. CKERNELS_NATIVE=1 compiles its kernels
-for this CPU and for one that has neither AVX2 nor AVX-512, not for those between.
+for this CPU alone: another that lacks an instruction cannot load it.
 
-`python build_tools/extension.py` compiles one of the longest files, which needs neither, while pip
-fetches them: setup.py finds its object made.
+`python build_tools/extension.py` compiles the two longest files, which need neither, while pip
+fetches them: setup.py finds their objects made.
 """
 
 import os
@@ -20,7 +20,7 @@ from glob import glob
 FLAGS = ["-O3", "-g0", "-pthread", "-std=gnu11", "-Wall", "-Wextra", "-fno-math-errno",
          "-fvisibility=protected"]  # fmt: skip
 # Half of the time is theirs: begun last, they leave all cores but one idle.
-LONGEST = ("image/channels.c", "order/order.c", "gemm/builtin.c", "image/tile.c")
+LONGEST = ("gemm/builtin.c", "image/channels.c", "order/order.c", "image/tile.c")
 SANITIZE = ["-O1", "-g", "-fno-omit-frame-pointer"]
 
 
@@ -62,16 +62,20 @@ def compile_changed(compiler, headers):
     compiler.compile = compile_many
 
 
-# The set of instructions a CPU has not, by what the compiler defines for it: see simd/simd.h.
-NATIVE = {"__AVX512BW__": "CK_WITHOUT_AVX2", "__AVX2__": "CK_WITHOUT_AVX512"}
+# What the compiler defines for a CPU that has a set of instructions (see simd/simd.c), best first.
+SETS = {
+    "AVX512": ("AVX512F", "AVX512DQ", "AVX512BW", "AVX512VL"),
+    "AVX2": ("AVX2", "FMA"),
+    "BASE": (),
+}
 
 
 def left_out(defined):
     """Macros that leave sets of instructions out of the runtime, for `defined` by the compiler."""
     if "__x86_64__" not in defined:
         return []
-    best = next((name for name in NATIVE if f" {name} " in defined), None)
-    return [(NATIVE[best], None)] if best else [(macro, None) for macro in NATIVE.values()]
+    own = next(s for s in SETS if all(f" __{name}__ " in defined for name in SETS[s]))
+    return [(f"CK_WITHOUT_{name}", None) for name in SETS if name != own]
 
 
 def native_macros():
@@ -93,7 +97,7 @@ def macros():
 SAY = "CC", "CFLAGS", "CPPFLAGS", "ARCHFLAGS", "CKERNELS_SANITIZE", "CKERNELS_WERROR"
 
 
-def ahead(source="ckernels/src/order/order.c"):
+def ahead(source):
     """Compile a file as setuptools does, to where it looks; nothing where the environment says how
     to compile, and no error: setup.py has the last word. Returns the object's path or None."""
     compiler = sysconfig.get_config_var("CC")
@@ -134,4 +138,5 @@ def runtime_extension():
 
 
 if __name__ == "__main__":
-    ahead()
+    for name in LONGEST[:2]:
+        ahead(f"ckernels/src/{name}")

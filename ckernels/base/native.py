@@ -13,8 +13,15 @@ from .errors import CKernelsWarning
 runtime, problem = None, None
 try:
     from .. import _runtime as runtime  # noqa: F401
-except ImportError as error:  # installed without a compiler
+except ImportError as error:
     problem = error
+
+
+def why_none():
+    """Words for why there is none: not built where there was no compiler, or it refuses to load."""
+    if problem.name == __name__.partition(".")[0]:  # the package has no such part
+        return "the C runtime of ckernels was not built"
+    return f"the C runtime of ckernels cannot be loaded: {problem}"
 
 
 def check_threads(environment=os.environ):

@@ -153,14 +153,11 @@ def runtime():
             {"usable": cores, "all": os.cpu_count()},
         )
     ]
-    try:
-        from ..runtime.function import apply_flags  # start-up
-
-        if native.runtime is None:
-            raise native.problem
-    except ImportError as error:
-        hint = f"{error}; install a C compiler, then install ckernels again"
+    if native.runtime is None:
+        hint = f"{native.why_none()}; with a C compiler, install ckernels again"
         return [*rows, ("runtime", False, hint, {})]
+    from ..runtime.function import apply_flags  # start-up
+
     try:
         apply_flags()
         refused = ""

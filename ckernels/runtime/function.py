@@ -12,7 +12,7 @@ import warnings
 import weakref
 from contextlib import nullcontext
 
-from ..base import given, locks
+from ..base import given, locks, native
 from ..base.config import config
 from ..base.errors import (
     ArgumentError,
@@ -511,8 +511,7 @@ class ReferenceFunction(FunctionBase):
 def no_runtime():
     """What to do without the C runtime: warn, or raise where that was asked for."""
     problem = CompilerMissing(
-        "the C runtime of ckernels was not built",
-        f"{install_hint()} With a compiler, install ckernels again.",
+        native.why_none(), f"{install_hint()} With a compiler, install ckernels again."
     )
     if config.on_compile_error == "raise":
         raise problem

@@ -203,6 +203,7 @@ const char *ck_builtin_name(void);
 /* ---- simd.c: the instruction set of this CPU ---- */
 enum { CK_BASE, CK_AVX2, CK_AVX512 };         /* on other CPUs than x86-64 CK_BASE */
 int ck_simd(void);
+int ck_has_kernels(void);                     /* 0: this runtime is for another CPU */
 int ck_is_amd(void);
 int ck_has_bf16(void);                        /* products of bfloat16, with AVX-512 */
 

@@ -12,6 +12,17 @@ def test_one_of_runtime_and_problem():
     assert (native.runtime is None) != (native.problem is None)
 
 
+def test_why_there_is_none(monkeypatch):
+    with pytest.raises(ImportError) as absent:
+        from ckernels import _no_such_part  # noqa: F401
+    monkeypatch.setattr(native, "problem", absent.value)
+    assert native.why_none() == "the C runtime of ckernels was not built"
+    refused = ImportError("undefined symbol: f", name="ckernels._runtime")
+    for problem in (refused, ImportError("built for another CPU")):
+        monkeypatch.setattr(native, "problem", problem)
+        assert native.why_none() == f"the C runtime of ckernels cannot be loaded: {problem}"
+
+
 @pytest.mark.parametrize("name", ["OMP_NUM_THREADS", "OMP_THREAD_LIMIT"])
 @pytest.mark.parametrize(
     "text", ["0", "-1", "abc", "0,4", "two", "1.5", ",", "2,x", "1abc", "\u0663"]

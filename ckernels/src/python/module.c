@@ -202,6 +202,12 @@ static int fill(PyObject *module)
                         "only, not in subinterpreters: start a process instead");
         return -1;
     }
+    if (!ck_has_kernels()) {
+        PyErr_SetString(PyExc_ImportError, "the C runtime of ckernels was built with "
+                        "CKERNELS_NATIVE=1 for another CPU, whose instructions this one does not "
+                        "have; without CKERNELS_NATIVE it is built for all CPUs");
+        return -1;
+    }
     import_array1(-1);
     lend_sorters();
     return ck_cells_ready() < 0 || add_type(NULL, &ck_buffer_type, &ck_buffer_spec) < 0

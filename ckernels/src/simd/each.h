@@ -18,7 +18,7 @@
 #ifdef __aarch64__
 #include "simd/neon.h"
 #include EACH
-#else
+#elif !defined(CK_X86) || !defined(CK_WITHOUT_BASE)
 #include "simd/base.h"
 #include EACH
 #endif

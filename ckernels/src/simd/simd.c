@@ -65,5 +65,16 @@ static int cpu(void) { return CK_BASE; }
 
 /* CK_BASE on other CPUs than x86-64, where there is one set and nothing to ask. */
 int ck_simd(void) { return cpu() & SET; }
+
+/* Whether there are kernels for it: a runtime that was compiled for one CPU has none for a lesser. */
+int ck_has_kernels(void)
+{
+#if defined(CK_X86) && defined(CK_WITHOUT_BASE)
+    return ck_simd() != CK_BASE;
+#else
+    return 1;
+#endif
+}
+
 int ck_is_amd(void) { return (cpu() & AMD) != 0; }
 int ck_has_bf16(void) { return (cpu() & BF16) != 0; }

@@ -8,7 +8,12 @@
 
 #define CK_TYPES(set) {&kernel_##set##_f32, &kernel_##set##_f64}
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define CK_X86 1                       /* a runtime for the CPUs that built it leaves out a set */
+#define CK_X86 1                       /* a runtime for the CPU that built it has its best set alone */
+#ifdef CK_WITHOUT_BASE
+#define CK_TYPES_BASE {0}
+#else
+#define CK_TYPES_BASE CK_TYPES(base)
+#endif
 #ifdef CK_WITHOUT_AVX2
 #define CK_TYPES_AVX2 {0}
 #else
@@ -19,7 +24,7 @@
 #else
 #define CK_TYPES_AVX512 CK_TYPES(avx512)
 #endif
-#define CK_SETS CK_TYPES(base), CK_TYPES_AVX2, CK_TYPES_AVX512     /* in the order of ck_simd */
+#define CK_SETS CK_TYPES_BASE, CK_TYPES_AVX2, CK_TYPES_AVX512      /* in the order of ck_simd */
 #elif defined(__aarch64__)
 #define CK_SETS CK_TYPES(neon)
 #else

@@ -62,7 +62,7 @@ ASKED = """
 #include <stdio.h>
 int main(void)
 {
-    printf("%d %d %d\\n", ck_simd(), ck_is_amd(), ck_has_bf16());
+    printf("%d %d %d %d\\n", ck_simd(), ck_is_amd(), ck_has_bf16(), ck_has_kernels());
     return 0;
 }
 """
@@ -78,7 +78,7 @@ def test_every_compiler_finds_the_instructions_of_this_cpu(name, tmp_path):
     if not command or not shutil.which(command[0]):
         pytest.skip(f"{name} is not installed")
     text, sets, words = this_cpu()
-    wanted = [max(sets), int("AuthenticAMD" in text), int("avx512_bf16" in words)]
+    wanted = [max(sets), int("AuthenticAMD" in text), int("avx512_bf16" in words), 1]
     assert asked(tmp_path, command) == wanted
 
 
@@ -90,39 +90,69 @@ def this_cpu():
     return text, sets, words
 
 
-def asked(folder, command):
+def asked(folder, command, macros=()):
     """What simd.c, compiled by `command`, says of this CPU."""
     (folder / "asked.c").write_text(ASKED)
     files = [folder / "asked.c", SOURCES / "simd" / "simd.c"]
     made = folder / "asked"
-    subprocess.run([*command, "-std=gnu11", "-I", SOURCES, *files, "-o", made], check=True)
+    flags = ["-std=gnu11", "-I", SOURCES, *(f"-D{macro}" for macro in macros)]
+    subprocess.run([*command, *flags, *files, "-o", made], check=True)
     found = subprocess.run([made], capture_output=True, text=True, check=True).stdout.split()
     return [int(number) for number in found]
 
 
 @pytest.mark.skipif(not X86 or not sys.platform.startswith("linux"), reason="reads /proc/cpuinfo")
-@pytest.mark.parametrize("left_out", [{1}, {2}, {1, 2}])
+@pytest.mark.parametrize("left_out", [{1}, {2}, {1, 2}, {0, 1, 2}])
 def test_a_set_that_was_left_out_is_not_chosen(left_out, tmp_path):
-    macros = {1: "-DCK_WITHOUT_AVX2", 2: "-DCK_WITHOUT_AVX512"}
-    command = [shutil.which("gcc") or "cc", *(macros[simd] for simd in left_out)]
-    assert asked(tmp_path, command)[0] == max(this_cpu()[1] - left_out)
+    macros = [
+        ("CK_WITHOUT_BASE", "CK_WITHOUT_AVX2", "CK_WITHOUT_AVX512")[simd] for simd in left_out
+    ]
+    chosen, _, _, has_kernels = asked(tmp_path, [shutil.which("gcc") or "cc"], macros)
+    assert chosen == max(this_cpu()[1] - {*left_out} | {0})
+    assert has_kernels == (chosen not in left_out)
 
 
+ALL = {"BASE", "AVX2", "AVX512"}
 DEFINED = {  # by a compiler for a CPU: the sets that such a runtime has
-    "#define __x86_64__ 1\n#define __AVX2__ 1\n#define __AVX512BW__ 1\n": {"AVX512"},
-    "#define __x86_64__ 1\n#define __AVX2__ 1\n": {"AVX2"},
-    "#define __x86_64__ 1\n": set(),
-    "#define __aarch64__ 1\n": {"AVX2", "AVX512"},
-    "": {"AVX2", "AVX512"},
+    "x86_64 AVX2 FMA AVX512F AVX512DQ AVX512BW AVX512VL": {"AVX512"},
+    "x86_64 AVX2 FMA AVX512F AVX512DQ": {"AVX2"},
+    "x86_64 AVX2 FMA": {"AVX2"},
+    "x86_64 AVX2": {"BASE"},
+    "x86_64": {"BASE"},
+    "aarch64": ALL,
+    "": ALL,
 }
 
 
 @pytest.mark.parametrize("defined", DEFINED)
 def test_sets_of_a_runtime_for_one_cpu(defined):
-    left_out = {name for name, _ in extension.left_out(defined)}
-    assert {f"CK_WITHOUT_{name}" for name in ("AVX2", "AVX512")} - left_out == {
-        f"CK_WITHOUT_{name}" for name in DEFINED[defined]
-    }
+    said = "".join(f"#define __{name}__ 1\n" for name in defined.split())
+    left_out = {name.removeprefix("CK_WITHOUT_") for name, _ in extension.left_out(said)}
+    assert ALL - left_out == DEFINED[defined] and left_out <= ALL
+
+
+@pytest.mark.slow  # half a minute: a compiler
+@pytest.mark.skipif(not X86 or sys.platform == "win32", reason="the macros are those of x86-64")
+def test_a_runtime_for_another_cpu_is_not_loaded(tmp_path):
+    root = SOURCES.parent.parent
+    for name in ("ckernels", "build_tools"):
+        shutil.copytree(root / name, tmp_path / name, ignore=shutil.ignore_patterns("*.so"))
+    shutil.copy(root / "setup.py", tmp_path)
+    shutil.copy(root / "pyproject.toml", tmp_path)
+    macros = " ".join(f"-DCK_WITHOUT_{name}" for name in ALL)
+    env = {**os.environ, "CKERNELS_NATIVE": "", "CKERNELS_REQUIRE_RUNTIME": "1", "CFLAGS": macros}
+    command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+    subprocess.run(command, cwd=tmp_path, env=env, check=True)
+    program = (
+        "import ckernels as K\n"
+        "x = K.placeholder((None,))\n"
+        "print(float(K.function([x], K.sum(x * x))([[1.0, 2.0, 3.0]])))\n"
+    )
+    env["PYTHONPATH"] = str(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=env, capture_output=True, text=True
+    )
+    assert done.stdout == "14.0\n" and "CKERNELS_NATIVE=1 for another CPU" in done.stderr
 
 
 @pytest.mark.skipif(os.name != "posix", reason="setuptools takes another compiler")
