@@ -65,7 +65,7 @@ ALONE = {"exp": "exp", "exp_below": "exp", "exp_shifted": "exp", "expm1": "expm1
          "sigmoid": "sigmoid", "tanh": "tanh"}  # fmt: skip
 
 _MARK = re.compile(r"/\* @(snippet|foreach|end)\b *(.*?) *\*/\n", re.S)
-OF_ROWS = re.compile(r"\bck_(max|min|place)_of_\w+")  # what math_rows.h.in has
+OF_ROWS = re.compile(r"\bck_(max|min|place)_(of|at)_\w+")  # what math_rows.h.in has
 _NAME = re.compile(r"\b(?:ck|CK)_\w+")
 
 

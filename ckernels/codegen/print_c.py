@@ -450,10 +450,11 @@ class Printer:
             better += f" && !bad_{i}"
         self.put(f"if ({better}) {{ a_{i} = p_{i}; w_{i} = b; }}")
 
-    def best_of(self, i, place, count):
-        """The best of numbers in memory as the value of a block, and whether one is NaN."""
-        v = self.k.values[i]
-        call = f"ck_{v.op}_of_{dtypes.SUFFIX[v.dtype]}(&{place}, {count})"
+    def best_of(self, i, place, count, begin=None):
+        """The best of numbers in memory as the value of a block, and whether one is NaN; its place
+        goes into the variable `begin`."""
+        v, (kind, more) = self.k.values[i], ("at", f", &{begin}") if begin else ("of", "")
+        call = f"ck_{v.op}_{kind}_{dtypes.SUFFIX[v.dtype]}(&{place}, {count}{more})"
         self.put(f"const {ctype(v.dtype)} p_{i} = {call};")
         if self.accumulators[i].nan:
             self.put(f"const int q_{i} = p_{i} != p_{i};")

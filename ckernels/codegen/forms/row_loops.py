@@ -66,10 +66,16 @@ def best_in_memory(rows, loop, rest):
 
 
 def seek_block(rows, loop, rest):
-    """The maximum (or minimum) of a row, and w, where the first block begins that has it."""
+    """The maximum (or minimum) of a row, and w, where the first block begins that has it, or its
+    place, where numbers of four bytes or more just lie there."""
     c, (i,) = rows.c, loop.reductions
     read, size = lies_in_memory(rows, i), dtypes.ITEMSIZE[rows.k.values[i].dtype]
     c.var(**{f"w_{i}": "0"})
+    if read is not None and size >= 4:
+        with c.if_("n > 0"):
+            c.best_of(i, rows.place(read, loop.read, "0"), "n", f"w_{i}")
+            c.accumulate(i, f"a_{i}", f"bad_{i}", f"p_{i}")
+        return
     block = SOUGHT * max(1, 4 // size)
     some = f"n < {4 * block} ? {SOUGHT // 2} : {block}"
     c.let(**{f"part_{i}": some if read is None else SOUGHT_AT_ONCE // size})
@@ -92,12 +98,18 @@ def search_block(rows, loop, rest):
     """The first place in the block at w that holds what `seek_block` found there."""
     c, (best,), (i,) = rows.c, rows.loops[loop.level - 1][0], loop.reductions
     begin, end, read = f"w_{best}", f"e_{i}", lies_in_memory(rows, best)
-    c.let(**{end: f"{begin} + part_{best} < n ? {begin} + part_{best} : n"})
+    wide = dtypes.ITEMSIZE[rows.k.values[best].dtype] >= 4
+    if read is None or not wide:
+        c.let(**{end: f"{begin} + part_{best} < n ? {begin} + part_{best} : n"})
     if read is None:
         rows.print_plainly(loop.over(begin, end))
         return
-    with c.if_(f"{begin} < {end}"):
-        c.place_of(best, f"j_{i}", rows.place(read, loop.read, begin), f"{end} - {begin}", begin)
+    with c.if_(f"{begin} < {'n' if wide else end}"):
+        if wide:
+            c.let(**{f"j_{i}": begin})
+        else:
+            at = rows.place(read, loop.read, begin)
+            c.place_of(best, f"j_{i}", at, f"{end} - {begin}", begin)
         index = rows.k.values[rows.k.values[i].args[0]].args[2]
         rows.define(index, loop.read, f"j_{i}")
         c.assign(f"a_{i}", c.name(index))

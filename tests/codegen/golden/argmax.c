@@ -10,19 +10,14 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         float a_1 = -__builtin_inff();
         int bad_1 = 0;
         int64_t w_1 = 0;
-        const int64_t part_1 = 1024;
-        for (int64_t b = 0; b < n; b += part_1) {
-            const int64_t e = b + part_1 < n ? b + part_1 : n;
-            const float p_1 = ck_max_of_f32(&a0[b], e - b);
-            const int q_1 = p_1 != p_1;
-            if (q_1 && !bad_1) { bad_1 = 1; w_1 = b; }
-            if (p_1 > a_1 && !bad_1) { a_1 = p_1; w_1 = b; }
+        if (n > 0) {
+            const float p_1 = ck_max_at_f32(&a0[0], n, &w_1);
+            a_1 = p_1 > a_1 ? p_1 : a_1;
+            bad_1 |= p_1 != p_1;
         }
-        const float v1 = bad_1 ? __builtin_nanf("") : (float)a_1;
         int32_t a_4 = (int32_t)2147483647;
-        const int64_t e_4 = w_1 + part_1 < n ? w_1 + part_1 : n;
-        if (w_1 < e_4) {
-            const int64_t j_4 = w_1 + ck_place_of_f32(&a0[w_1], e_4 - w_1, v1);
+        if (w_1 < n) {
+            const int64_t j_4 = w_1;
             const int32_t v2 = (int32_t)(j_4);
             a_4 = v2;
         }

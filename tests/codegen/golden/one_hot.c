@@ -10,19 +10,14 @@ int kernel(void *const *p, const int64_t *d, int64_t lo, int64_t hi) {
         float a_2 = -__builtin_inff();
         int bad_2 = 0;
         int64_t w_2 = 0;
-        const int64_t part_2 = 1024;
-        for (int64_t b = 0; b < n; b += part_2) {
-            const int64_t e = b + part_2 < n ? b + part_2 : n;
-            const float p_2 = ck_max_of_f32(&a1[b], e - b);
-            const int q_2 = p_2 != p_2;
-            if (q_2 && !bad_2) { bad_2 = 1; w_2 = b; }
-            if (p_2 > a_2 && !bad_2) { a_2 = p_2; w_2 = b; }
+        if (n > 0) {
+            const float p_2 = ck_max_at_f32(&a1[0], n, &w_2);
+            a_2 = p_2 > a_2 ? p_2 : a_2;
+            bad_2 |= p_2 != p_2;
         }
-        const float v2 = bad_2 ? __builtin_nanf("") : (float)a_2;
         int32_t a_5 = (int32_t)2147483647;
-        const int64_t e_5 = w_2 + part_2 < n ? w_2 + part_2 : n;
-        if (w_2 < e_5) {
-            const int64_t j_5 = w_2 + ck_place_of_f32(&a1[w_2], e_5 - w_2, v2);
+        if (w_2 < n) {
+            const int64_t j_5 = w_2;
             const int32_t v3 = (int32_t)(j_5);
             a_5 = v3;
         }
