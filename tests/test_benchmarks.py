@@ -67,6 +67,9 @@ def test_layouts_lie_as_their_names_say(name):
     if "reversed" in name:
         assert x.strides[-1] == -4
     assert x.flags.aligned != (name == "unaligned")
+    assert measure.holds("numpy", x) and measure.holds("torch", x) == ("reversed" not in name)
+    plain = "every second", "reversed", "transposed", "unaligned"
+    assert measure.holds("jax", x) != any(part in name for part in plain)
 
 
 def test_a_cell_is_checked_and_measured_beside_its_peer():
