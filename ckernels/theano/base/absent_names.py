@@ -10,7 +10,7 @@ gof.sched gof.unify misc.buildbot_filter misc.burn_gpu misc.check_blas misc.chec
 misc.check_multi_gpu misc.cpucount misc.doubleop misc.elemwise_openmp_speedup
 misc.elemwise_time_test misc.frozendict misc.gh_api misc.latence_gpu_transfert
 misc.ordered_set misc.safe_asarray misc.strutil misc.windows pathparse
-sandbox.conv sandbox.fourier sandbox.minimal sandbox.multinomial scan_module.scan_checkpoints
+sandbox.conv sandbox.fourier sandbox.minimal scan_module.scan_checkpoints
 scan_module.scan_opt scan_module.scan_perform_ext tensor.blas_c tensor.blas_headers
 tensor.blas_scipy tensor.elemwise_cgen tensor.fourier tensor.inc_code tensor.nnet.opt
 tensor.opt_uncanonicalize version
@@ -122,7 +122,7 @@ NAMES = {
     "tensor.raise_op": """
         Raise gof""",
     "modules.sandbox": """
-        conv fourier minimal multinomial""",
+        conv fourier minimal""",
     "tensor.rng_mrg": """
         A1p134 A1p72 A2p134 A2p72 M1 M2 MASK12 MASK13 MASK2 MULT2 NORM
         ParamsType TensorType Variable bool_t cast function get_vector_length
@@ -175,8 +175,7 @@ NAMES = {
         numpy_scalar opt_uncanonicalize pprint python_all python_any python_complex recv
         register_transfer send setdefault sparse_module_ref transfer""",
     "handles.constants": """
-        Apply DisconnectedType Generic MakeSlice Op SliceConstant Type
-        as_int_none_variable hashtype make_slice""",
+        Apply DisconnectedType Generic Op SliceConstant Type hashtype""",
     "modules.tensor.elemwise": """
         Apply COp DimShufflePrinter DisconnectedType MulWithoutZeros NullType Op OpenMPOp
         ParamsType TensorConstant TensorType TensorVariable as_tensor_variable cgen change_flags

@@ -40,7 +40,7 @@ PLACES = {     # a module of Theano: the file that has its names, below ckernels
     **dict.fromkeys(OLD_GPU, "modules.old_gpu"),
     "sandbox.blocksparse": "tensor.nnet.blocksparse",
     "sandbox.neighbours": "tensor.nnet.neighbours", "sandbox.softsign": "tensor.nnet.activations",
-    "sandbox.solve": "tensor.slinalg",
+    "sandbox.multinomial": "tensor.multinomial", "sandbox.solve": "tensor.slinalg",
     "sandbox.linalg": "tensor.nlinalg", "sandbox.linalg.ops": "tensor.nlinalg",
     "sandbox.rng_mrg": "tensor.rng_mrg", "scalar": "classes.scalar",
     "scalar.basic": "classes.scalar", "scalar.basic_scipy": "classes.scalar",

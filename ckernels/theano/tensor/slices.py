@@ -6,11 +6,12 @@ in a call only.
 
 import numpy as np
 
+from ...base.dtypes import is_discrete
 from ...base.errors import ShapeError, UsageError
 from ..classes.op import Op
 from ..graph.apply import Apply, Variable
 from ..graph.type import DisconnectedType
-from ..handles.constants import SliceType
+from ..handles.constants import NoneConst, SliceType, slicetype
 from ..handles.type import TensorType
 from ..handles.variables import as_tensor_variable
 
@@ -40,6 +41,37 @@ def _is_plain(k):
 
 def _hashable(k):
     return ("slice", k.start, k.stop, k.step) if isinstance(k, slice) else k
+
+
+def as_int_none_variable(x):
+    """`x` as a bound of a slice: a scalar variable of integers, or NoneConst."""
+    if x is None or x is NoneConst:
+        return NoneConst
+    x = as_tensor_variable(x)
+    if x.ndim or not is_discrete(x.dtype):
+        raise UsageError(
+            f"a bound of a slice is an integer, a scalar of integers or None, not {x.type}"
+        )
+    return x
+
+
+class MakeSlice(Op):
+    """The slice of three bounds, each an integer, a scalar of integers or None."""
+
+    __props__ = ()
+
+    def make_node(self, slc, stop=None, step=None):
+        bounds = (slc.start, slc.stop, slc.step) if isinstance(slc, slice) else (slc, stop, step)
+        return Apply(self, [as_int_none_variable(b) for b in bounds], [slicetype()])
+
+    def perform(self, node, inputs, outputs):
+        outputs[0][0] = slice(*(None if b is None else int(b) for b in inputs))
+
+    def grad(self, inputs, grads):
+        return [DisconnectedType()() for _ in inputs]
+
+
+make_slice = MakeSlice()
 
 
 class Cut(Op):

@@ -8,6 +8,7 @@ import pytest
 import ckernels.compat.theano as theano
 import ckernels.compat.theano.tensor as T
 from ckernels.compat.theano.gof.null_type import NullType
+from ckernels.compat.theano.sandbox import multinomial
 from ckernels.compat.theano.tensor import raw_random
 from ckernels.compat.theano.tensor.shared_randomstreams import (
     RandomStreams,
@@ -185,3 +186,59 @@ def test_ops_of_draws_are_told_apart():
     r = KIND("r")
     a, b = (raw_random.uniform(r, (2,), dtype=d)[1].owner.op for d in ("float64", "float32"))
     assert a == pickle.loads(pickle.dumps(a)) and a != b
+
+
+def first_above(pvals, numbers, replace):
+    """The classes drawn of one row, one after another, as Theano's documentation says."""
+    pvals, found = np.array(pvals, "float64"), []
+    for number in numbers:
+        found.append(int(np.flatnonzero(np.cumsum(pvals) > number)[0]))
+        if not replace:
+            pvals[found[-1]] = 0
+            pvals /= pvals.sum()
+    return found
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("replace", [False, True])
+def test_classes_of_uniform_numbers_one_has(dtype, replace):
+    rng = np.random.default_rng(3)
+    rows, classes, n = 4, 6, 3
+    pvals = rng.uniform(0.1, 1, (rows, classes)).astype(dtype)
+    pvals /= pvals.sum(1, keepdims=True)
+    unis = rng.uniform(0, 0.99, rows * n).astype(dtype)
+    want = np.array([first_above(pvals[r], unis[r::rows], replace) for r in range(rows)])
+    p, u, count = T.matrix(dtype=dtype), T.vector(dtype=dtype), T.iscalar()
+    op = multinomial.ChoiceFromUniform("auto", replace=replace)
+    drawn = op(p, u, count)
+    assert drawn.dtype == "int64" and drawn.owner.op == pickle.loads(pickle.dumps(op))
+    f = theano.function([p, u, count], drawn)
+    np.testing.assert_array_equal(f(pvals, unis, n), want)
+    with pytest.raises(ValueError, match="cannot reshape"):
+        f(pvals, unis[1:], n)
+    if replace:
+        counts = multinomial.MultinomialFromUniform("auto")(p, u, count)
+        assert counts.dtype == dtype and str(counts.owner.op) == "MultinomialFromUniform{auto}"
+        found = theano.function([p, u, count], counts)(pvals, unis, n)
+        np.testing.assert_array_equal(found, [np.bincount(row, minlength=classes) for row in want])
+    else:
+        with pytest.raises(ValueError, match="cannot choose 7 of 6 classes"):
+            f(pvals, np.zeros(rows * 7, dtype), 7)
+
+
+def test_ops_of_uniform_numbers():
+    one = multinomial.MultinomialFromUniform("int8")
+    assert (
+        one
+        == multinomial.MultinomialFromUniform("int8")
+        != multinomial.MultinomialFromUniform("auto")
+    )
+    assert one(T.matrix(), T.vector()).dtype == "int8"
+    with pytest.raises(NotImplementedError, match="unis ndim should be 1, not 2"):
+        one(T.matrix(), T.matrix())
+    with pytest.warns(DeprecationWarning, match="use ChoiceFromUniform"):
+        older = multinomial.MultinomialWOReplacementFromUniform("auto")
+    # rows that add up to less than a number: no class is counted, as in Theano's C
+    found = one(T.constant([[0.25, 0.5], [1.0, 0.0]]), T.constant([0.9, 0.9]))
+    np.testing.assert_array_equal(found.eval(), [[0, 0], [1, 0]])
+    assert not older.replace and older(T.constant([[0.0, 1.0]]), T.constant([0.5])).eval() == [[1]]

@@ -16,6 +16,7 @@ from ckernels.compat.theano import gof, typed_list
 from ckernels.compat.theano.gof import MissingInputError
 from ckernels.compat.theano.ifelse import ifelse
 from ckernels.compat.theano.tensor.signal.pool import pool_2d
+from ckernels.compat.theano.tensor.type_other import NoneConst, as_int_none_variable, make_slice
 from ckernels.compat.theano.tests import breakpoint
 
 
@@ -486,6 +487,29 @@ def test_what_goes_with_slices_and_what_fits_is_said():
     f = theano.function([x, y, cut], T.set_subtensor(x[cut], y))
     with pytest.raises(ValueError, match="does not fit into a part of shape"):
         f(np.ones((3, 2)), np.ones((1, 2)), slice(0, 2))
+
+
+def test_slices_are_made_of_integers_in_a_graph():
+    x, i = T.dvector("x"), T.iscalar("i")
+    at = np.arange(8.0)
+    for made, want in (
+        (make_slice(slice(i, None)), slice(2, None)),
+        (make_slice(i, 7, 2), slice(2, 7, 2)),
+        (make_slice(None, i - 5, -1), slice(None, -3, -1)),
+        (make_slice(slice(None)), slice(None)),
+    ):
+        slope = theano.grad((x[made] ** 2).sum(), x)
+        f = theano.function([x, i], [made, x[made], slope], on_unused_input="ignore")
+        bounds, found, by_x = f(at, 2)
+        assert bounds == want
+        np.testing.assert_array_equal(found, at[want])
+        doubled = np.zeros(8)
+        doubled[want] = 2 * at[want]
+        np.testing.assert_array_equal(by_x, doubled)
+    assert make_slice == type(make_slice)() and as_int_none_variable(None) is NoneConst
+    for bound in (1.5, T.dscalar(), T.ivector()):
+        with pytest.raises(TypeError, match="a bound of a slice is an integer"):
+            make_slice(bound)
 
 
 def test_default_stands_for_none():
