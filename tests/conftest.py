@@ -96,6 +96,29 @@ def stages_keep_to_their_specs():
     emit.emit, rewrite.optimise = written, rewritten
 
 
+class NeverRaised(Exception):
+    """What stands for CompileError where functions would go on in NumPy."""
+
+
+@pytest.fixture(autouse=True, scope="session")
+def kernels_compile():
+    """C that the compiler refuses fails the test: in NumPy results would be right all the same."""
+    from ckernels.runtime import function
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(function, "CompileError", NeverRaised)
+        yield
+
+
+@pytest.fixture
+def refused_kernels_run_in_numpy(monkeypatch):
+    """As for users, for whom C that the compiler refuses is a warning."""
+    from ckernels.base.errors import CompileError
+    from ckernels.runtime import function
+
+    monkeypatch.setattr(function, "CompileError", CompileError)
+
+
 @pytest.fixture(autouse=True)
 def no_test_leaves_a_seed():
     """What a test draws never depends on a seed that another one gave the session."""

@@ -401,7 +401,7 @@ def is_near(kernel, v):
     no special cases."""
     if v.op in LOGARITHMS:
         x = kernel.values[v.args[0]]
-        read = x.op == "load" and x.vec and not x.fixed and x.dtype == v.dtype
+        read = x.op == "load" and x.vec and x.dtype == v.dtype
         few = len(kernel.values) <= FEW_VALUES and not part_rows(kernel)
         return read and few and v.dtype in ("float32", "float64")
     if v.op not in QUOTIENTS or v.dtype != "int64":

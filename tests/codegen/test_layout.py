@@ -12,10 +12,12 @@ from ckernels.codegen.layout import (
     Layout,
     collapse,
     fresh,
+    part_of_pairs,
     reshape_strides,
     view,
 )
 from ckernels.graph.node import constant, make, new_uid
+from ckernels.graph.sizes import ShapeClass
 
 shapes = st.lists(st.sampled_from([0, 1, 2, 3, 4, 6]), max_size=4).map(tuple)
 
@@ -130,3 +132,25 @@ def test_collapse_merges_what_walks_alike():
     assert collapse((4, 5, 6), [(30, 6, 1), (6, 0, 1)]) == ((4, 5, 6), [(30, 6, 1), (6, 0, 1)])
     assert collapse((4, 5, 6), [(30, 6, 1), (0, 6, 1)]) == ((4, 30), [(30, 1), (0, 1)])
     assert collapse((), [(), ()]) == ((), [(), ()])
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (0, 4), (3, 0), ()])
+def test_parts_of_pairs_lie_inside_of_their_buffer(shape):
+    """Of no pairs, too: behind the last one is no second part."""
+    pairs = fresh("b", shape, "complex64")
+    for which in (0, 1):
+        part = part_of_pairs(pairs, which)
+        memory = np.zeros(shape, "complex64")
+        shown = (memory.real, memory.imag)[which]
+        size = 2 * memory.size
+        assert part.shape == shape and 0 <= part.offset < max(size, 1) and part.dtype == "float32"
+        if size:
+            assert (addresses(part) * 4 + memory.ctypes.data).min() == shown.ctypes.data
+
+
+def test_a_size_that_is_one_now_lies_anywhere():
+    """No axis is left for it, whose number the plan then takes for granted."""
+    of = ShapeClass()
+    n, one, two = (of.symbol(("input", 0, k), f"n{k}", v) for k, v in enumerate((6, 1, 2)))
+    assert reshape_strides((n, n), (2 * n, 1), (n, n, one)) == (2 * n, 1, 0)
+    assert reshape_strides((n, n), (2 * n, 1), (n, n, two)) is None

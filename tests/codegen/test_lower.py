@@ -18,13 +18,15 @@ RNG = np.random.default_rng(8)
 def compiled(build, shape, dtype="float32"):
     """(function, call that checks it against the oracles and gives the forms of its kernels)."""
     x = leaf(shape, dtype)
-    root = build(x)
-    f = make_function([x], [root], positional_only=True)
+    made = build(x)
+    roots = made if isinstance(made, list) else [made]
+    f = make_function([x], roots, positional_only=True)
 
     def forms(array, rtol=2e-5):
         with np.errstate(all="ignore"):
-            (want,) = evaluate([root], {x: array})
-        np.testing.assert_allclose(f(array)[0], want, rtol=rtol, atol=rtol)
+            every = evaluate(roots, {x: array})
+        for got, want in zip(f(array), every):
+            np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol)
         return [k["form"] for k in f.stats()["kernels"]]
 
     return f, forms
@@ -103,6 +105,10 @@ def test_few_rows_of_bytes_and_rows_that_are_stored_stay_rows():
     assert compiled(BYTES["max"], (None, None), "uint8")[1](x) == ["rows"]
     less = compiled(lambda x: ops.max(x, -1, keepdims=True) - x, (None, 40), "uint8")[1]
     assert less(RNG.integers(0, 120, (300, 40)).astype("uint8")) == ["rows"]
+    both = compiled(
+        lambda x: [ops.max(x, -1), ops.max(x, -1, keepdims=True) - x], (None, 40), "uint8"
+    )[1]
+    assert both(RNG.integers(0, 120, (300, 40)).astype("uint8")) == ["rows"]
     wide = compiled(BYTES["max"], (None, 40), "int16")[1]
     assert wide(RNG.integers(0, 120, (300, 40)).astype("int16")) == ["rows"]
 

@@ -63,6 +63,7 @@ def test_a_bad_compiler_is_described(compiledir, source, script, what):
         assert build([source(1)]).built == 1
 
 
+@pytest.mark.usefixtures("refused_kernels_run_in_numpy")
 @pytest.mark.parametrize("what", ["dies", "hangs", "writes text"])
 def test_the_function_still_runs(compiledir, script, what, monkeypatch):
     pytest.importorskip("ckernels._runtime", reason="the C runtime is not built")

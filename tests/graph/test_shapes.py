@@ -23,6 +23,13 @@ def test_shapes_that_differ_anywhere_are_not_the_same(a, b):
     assert not same(a, b) and not same(b, a)
 
 
+def test_a_size_and_a_number_of_its_value_are_not_the_same_as_they_stand():
+    of = ShapeClass()
+    n = of.symbol(("input", 0, 0), "n", 3)
+    assert not known_same((n,), (3,)) and not known_same((3, 2), (n, 2)) and known_same((n,), (n,))
+    assert not of.assumed
+
+
 def test_sizes_that_are_not_known_are_not_certainly_the_same():
     assert same((2, 3), (2, 3)) and same((), ()) and not same((None, 3), (None, 3))
 

@@ -338,6 +338,17 @@ def test_a_divisor_that_other_sizes_make_zero_is_asked_about():
     assert evaluated(of, [quotient, rest], [2]) is None
 
 
+def test_quotients_by_what_has_no_bound_may_be_nothing():
+    of, (n, m) = made(8, 64)
+    assert not (n + 10) // m >= 6 and of.assumed
+
+
+def test_the_larger_and_the_smaller_of_what_may_be_equal_are_known():
+    of, (n, m) = made(8, 64)
+    less = n - m // 128
+    assert greatest(less, n) is n and smallest(n, less) is less and not of.assumed
+
+
 def test_quotients_of_what_may_be_negative_have_a_bound():
     of, (n,) = made(8)
     for number in range(1, 6):

@@ -682,6 +682,7 @@ def test_no_name_of_numpy_is_hidden_by_one_of_ours():
     assert {n for n in ours if hasattr(np, n)} == made
 
 
+@pytest.mark.usefixtures("refused_kernels_run_in_numpy")
 def test_the_report_tells_of_kernels_that_do_not_compile(monkeypatch, tmp_path):
     def refuse(*args, **kwargs):
         raise CompileError("cc: no such luck\nmore words")

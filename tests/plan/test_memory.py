@@ -41,6 +41,18 @@ def spans_of(steps):
     return live
 
 
+def test_a_buffer_is_taken_over_by_one_result():
+    """Though two of a step, or of two steps, could take it; a result of another size cannot."""
+    a, b, c, d = (("tmp", k) for k in range(4))
+    sizes = {a: 64, b: 64, c: 64, d: 32}
+    steps = [Made([], [a]), Made([a], [b, c], [(b, a), (c, a)]), Made([b, c], [d], [(d, c)])]
+    live = lifetimes(steps)
+    assert overwrite(steps, sizes, live) == {b: a} and live[a] == [0, 2]
+    steps = [Made([], [a]), Made([a], [b], [(b, a)]), Made([b, a], [c], [(c, a)])]
+    live = lifetimes(steps)
+    assert overwrite(steps, sizes, live) == {c: a} and live[b] == [1, 2]
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_buffers_keep_apart_for_any_sizes(seed):
     rng = random.Random(seed)

@@ -87,6 +87,14 @@ def test_complex_numbers():
             np.testing.assert_array_equal(got, want)
 
 
+def test_strides_of_axes_of_one_do_not_count():
+    """Also not one of 0, which elsewhere says that elements are seen again."""
+    x, a = given(3, "float64"), laid(values((4, 1, 5), "float64"), (2, 1, 0))
+    b = np.lib.stride_tricks.as_strided(a, a.shape, (a.strides[0], 0, a.strides[2]))
+    same(K.function([x], x * 2)(b), b * 2)
+    assert (b * 2).strides[0] < (b * 2).strides[2]
+
+
 @pytest.mark.parametrize("perm", [(1, 0), (0, 1)])
 def test_near_misses_lie_in_c_order(perm):
     """One operand in another order, none of full size, one seen many times."""

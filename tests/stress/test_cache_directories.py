@@ -166,6 +166,7 @@ def test_a_noexec_temporary_directory_and_no_memory_files(
     assert made == [[1, 0], [0, 1]] and errors == ""
 
 
+@pytest.mark.usefixtures("refused_kernels_run_in_numpy")
 def test_nowhere_to_run_kernels_from(mounted, no_memory_files, monkeypatch):
     """Then compiled mode cannot work; the sentence says so, and NumPy runs the function."""
     place = mounted("size=10m,noexec,mode=755")

@@ -20,7 +20,7 @@ def convolve(plan, node):
     """One block of sums per unit of the range."""
     a, v, part = node.inputs
     part = known_values(part)
-    if part is None or None in part or a.dtype in C_STORED or a.dtype not in C_NAMES:
+    if None in part or a.dtype in C_STORED or a.dtype not in C_NAMES:
         return False
     lays = [plan.layout(x) for x in (a, v)]
     lays = [x if x.strides[-1] == 1 else plan.compact(x) for x in lays]

@@ -106,6 +106,21 @@ def test_weights_of_the_axis_and_of_each_pair():
     assert forms()[-1] == "contraction"
 
 
+def test_epilogues_of_places():
+    """What is made of the row and the column alone, as of the strictly lower triangle."""
+
+    def build(x, y):
+        i, j = (ops.iota((33, 40), k) for k in (0, 1))
+        return ops.where(ops.lt(j, i), ops.exp(-squared(x, y)), ops.cast(i + j * 2, "float32"))
+
+    f, forms = runner(build, (33, 7), (40, 7))
+    x, y = arrays = normal(33, 7), normal(40, 7)
+    i, j = np.indices((33, 40))
+    want = np.where(j < i, np.exp(-NUMPY[squared](x.astype("d"), y.astype("d"))), i + j * 2)
+    np.testing.assert_allclose(f(*arrays)[0], want, rtol=2e-6, atol=2e-6)
+    assert forms() == ["contraction"]
+
+
 def test_gradients_of_distances_are_contractions_too():
     x, y = leaf((None, None)), leaf((None, None))
     roots = grad(ops.sum(ops.exp(squared(x, y) * -0.1)), [x, y])

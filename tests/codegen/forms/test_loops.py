@@ -63,6 +63,7 @@ CASES = {
          (lambda x: ops.max(x, 1), TRUE.astype("uint8")),  # bytes
          (lambda x: [ops.max(x, 1), ops.min(x, 1)], FLOATS),  # two in a loop
          (lambda x: ops.max(x, 1), FLOATS.astype("float16")),  # stored otherwise
+         (lambda x: ops.max(x[:, ::2], 1), FLOATS),  # every other number
          (lambda x: ops.max(x, (0, 2)), BLOCK)],  # run by run
     ),
     "search": (
@@ -85,7 +86,9 @@ CASES = {
          (lambda x, n: [ops.sum(before(x, n), 0), ops.sum(x, 0)], X[0], SOME),
          (lambda x, n: ops.sum(before(x, n), 0), X[0], np.float64(17)),
          (lambda x, n: ops.sum(before(x, n), 0), X[0], PLACES),
-         (lambda x, n: ops.sum(before(x, n), 1), X, SOME)],  # one mask for all rows is stored
+         (lambda x, n: ops.sum(before(x, n), 1), X, SOME),  # one mask for all rows is stored
+         (lambda x, n: [ops.sum(before(x, n), 0), before(x, n) * 2], X[0], SOME),  # a store
+         (lambda x, n: ops.sum(before(ops.exp(x), n, 0, 12), (0, 1)), SHORT, SOME)],  # runs
     ),
     "runs": (
         [(lambda x: ops.sum(x, (0, 2)), BLOCK)],
@@ -116,7 +119,8 @@ CASES = {
         [(lambda x: ops.softmax(x, 1), FLOATS), (lambda x: ops.var(x), ROWS)],
         [(lambda x: ops.sum(ops.exp(x), 1), FLOATS),  # one loop
          (lambda x: ops.var(x[:, ::2], 1), ROWS),  # every other number
-         (lambda x: off_mean(x) * 2, FLOATS)],  # cheap, stored, from a cache
+         (lambda x: off_mean(x) * 2, FLOATS),  # cheap, stored, from a cache
+         (lambda x: ops.var(ops.exp(x)), ROWS)],  # dear, and no rows
     ),
     "sums of blocks": (
         [(lambda x: ops.sum(ops.exp(x), 1), FLOATS),

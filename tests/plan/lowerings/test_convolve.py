@@ -56,6 +56,15 @@ def test_rows_of_any_layout():
     assert native(f)
 
 
+def test_a_part_that_data_decide_is_left_to_numpy():
+    a, v = (K.placeholder((None,)) for _ in "av")
+    start = K.placeholder((), dtype="int64")
+    f = K.function([a, v, start], Tensor(ops.convolve(a.node, v.node, start.node, 5)))
+    x, w = RNG.integers(0, 9, 12).astype("float32"), np.ones(3, "float32")
+    for at in (0, 4):
+        np.testing.assert_array_equal(f(x, w, at), np.convolve(x, w)[at : at + 5])
+
+
 @pytest.mark.parametrize("bad", [np.inf, np.nan])
 def test_what_is_not_finite_meets_no_padding(bad):
     f = compiled(1, "float64", lambda n, m: 0, full)

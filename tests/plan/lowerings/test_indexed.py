@@ -182,3 +182,25 @@ def test_rows_of_any_index_are_each_of_one_unit(dtype, how):
         {"add": np.add, "max": np.maximum}[how].at(want, i, v)
     np.testing.assert_array_equal(f(x, v, i), want)
     assert f.stats()["kernels"]
+
+
+def test_of_many_numbers_for_one_place_the_last_one_stays():
+    x, y = (leaf((None,), "float64") for _ in range(2))
+    rows, columns = (leaf((None,), "int64") for _ in range(2))
+    wide = leaf((None, None), "float64")
+    f = make_function(
+        [x, wide, rows, columns, y],
+        [ops.set_subtensor(x, rows, y), ops.set_subtensor(wide, (rows, columns), y)],
+        positional_only=True,
+    )
+    for count in (5, 100, 3000):
+        i, j, numbers = (
+            RNG.integers(-9, 9, count),
+            RNG.integers(-4, 4, count),
+            np.arange(1.0 * count),
+        )
+        want, both = np.zeros(9), np.zeros((9, 4))
+        want[i], both[i, j] = numbers, numbers
+        got = f(np.zeros(9), np.zeros((9, 4)), i, j, numbers)
+        np.testing.assert_array_equal(got[0], want)
+        np.testing.assert_array_equal(got[1], both)
