@@ -97,7 +97,7 @@ test: build
 	$(PY) -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 rest: build
-	$(PY) -m pytest -n $(JOBS) --dist loadfile -m rest $(ARGS)
+	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "rest and not slow" $(ARGS)
 
 # The oldest NumPy, with a runtime built for it in a copy of the tree: parts of the tests that meet
 # NumPy's types, headers and functions. NumPy 1.26 is for Python up to 3.12.
