@@ -34,6 +34,7 @@ NEAR = {
     "plan/scan_in_kernel.py": ("plan/test_scan_in_kernel.py", "test_steps_that_are_no_short_loops"),
     "plan/scan_of_elements.py": ("plan/test_scan_of_elements.py",
                                  "test_near_misses_are_looked_at_one_by_one",
+                                 "test_jumps_are_followed_where_steps_are_no_vectors",
                                  "test_near_misses_of_an_element_that_stays"),
     "plan/scan_terms.py": ("plan/test_scan_terms.py",
                            "test_a_sum_at_times_keeps_its_sign_and_bits"),

@@ -67,6 +67,11 @@ def _axis(b, node):
     )
 
 
+def _selected(b, node):
+    x, places = node.inputs
+    return make(node.op, (b.full(x), places), node.attrs)
+
+
 def _leading(b, node):
     """Ops that treat leading axes as a batch already; all operands of one rank."""
     return make(node.op, [b.full(i) for i in node.inputs], node.attrs)
@@ -389,6 +394,7 @@ register_rules(
         "linear_recurrence": _axis,
         "product_of_others": _shifted("axes"),
         "sort": _axis,
+        "selected": still(_selected, what="places"),
         "argsort": _axis,
         **dict.fromkeys(("numpy_argsort", "numpy_partition", "argpartition"), _axis),
         "first_places": _axis,

@@ -772,6 +772,15 @@ class Turns:
         )):  # fmt: skip
             raise Untraceable("a condition that no turn changes")
 
+    def turns_here(self, counted):
+        """How many turns there are: none on the side of a test that is not taken."""
+        if counted:
+            return constant(self.count, "int64")
+        taken = self.trace.predicate()
+        if taken is None:
+            return self.count
+        return ops.where(taken, self.count, constant(0, "int64"))
+
     def finals(self):
         """The last value of each carry."""
         halves = Halves(self.carries)
@@ -793,8 +802,7 @@ class Turns:
         own.update(row.uid for _, _, row in rows)
         news = [now for _, _, now in self.carries]
         carries = [c._replace(new=n) for c, n in zip(carries, news)] + carries[len(news) :]
-        node = scan_node(constant(self.count, "int64") if counted else self.count, rows, carries,
-                         (), until)  # fmt: skip
+        node = scan_node(self.turns_here(counted), rows, carries, (), until)
         signature = ScanSignature.of(node)
         found = [item(node, signature.final(k)) for k in range(len(self.carries))]
         for k, (_, _, now) in enumerate(self.carries):

@@ -12,10 +12,11 @@ from .base import cast, expand, to_node
 from .control import check
 from .elementwise import add, floor, minimum, mul, round, sub, where
 from .indexing.advanced import take
+from .joining import stack
 from .logic import eq, ge, isinf, isnan, le, logical_and
-from .movement import transpose
+from .movement import moveaxis, transpose
 from .shape import size_of
-from .sort import along, sort
+from .sort import along, selected, sort
 
 __all__ = ["partition", "median", "quantile"]
 
@@ -36,13 +37,19 @@ def partition(x, kth, axis=-1):
     return sort(x, axis)
 
 
-def rising(x, axis, name):
-    """(x sorted along the axis as floats, the axis, its size less one, its last elements)."""
+def floats(x, axis, name):
+    """(x as floats, the axis, its size less one)."""
     x, axis = along(x, axis, name)
     if dtypes.is_complex(x.dtype):
         raise DTypeError(f"complex numbers have no order, so {name} has no meaning for them")
-    x = sort(cast(x, dtypes.to_float(x.dtype)), axis)
-    last = sub(cast(to_node(size_of(x, axis)), "int64"), 1)
+    x = cast(x, dtypes.to_float(x.dtype))
+    return x, axis, sub(cast(to_node(size_of(x, axis)), "int64"), 1)
+
+
+def rising(x, axis, name):
+    """(x sorted along the axis as floats, the axis, its size less one, its last elements)."""
+    x, axis, last = floats(x, axis, name)
+    x = sort(x, axis)
     return x, axis, last, take(x, last, axis)
 
 
@@ -50,9 +57,10 @@ def median(x, axis=None, keepdims=False):
     """The middle of the sorted elements along `axis` (None: of all), or the mean of the two there;
     NaN where one of them is."""
     rank = to_node(x, "median").ndim
-    x, axis, last, end = rising(x, axis, "median")
+    x, axis, last = floats(x, axis, "median")
     half = (last // 2, last - last // 2)
-    low, high = (take(x, place, axis) for place in half)
+    found = selected(moveaxis(x, axis, -1), stack([*half, last]))
+    low, high, end = (take(found, k, -1) for k in range(3))
     middle = where(eq(*half), low, mul(add(low, high), 0.5))
     found = where(isnan(end), end, middle)
     return kept(found, rank, axis, x) if given.flag(keepdims, "keepdims") else found

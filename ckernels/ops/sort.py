@@ -13,16 +13,16 @@ from ..base.errors import DTypeError, ShapeError
 from ..graph.node import Node, make
 from ..graph.op import Op
 from ..graph.shapes import axis_of, show
-from .base import expand, to_node
+from .base import cast, expand, to_node
 from .elementwise import abs, sub, where
 from .filling import arange
-from .indexing.advanced import take, take_along_axis
+from .indexing.advanced import check_range, take, take_along_axis
 from .logic import gt, isfinite, logical_and, lt
 from .movement import flatten, flip, squeeze
 from .reduce import sum
 from .shape import size_of
 
-__all__ = ["sort", "argsort", "numpy_argsort", "numpy_partition", "top_k", "in_top_k"]
+__all__ = ["sort", "selected", "argsort", "numpy_argsort", "numpy_partition", "top_k", "in_top_k"]
 
 
 def along(x, axis, name):
@@ -147,6 +147,34 @@ Op(
     cost=20,
     doc="Rising order along attrs['axis'].",
 )
+
+
+def _infer_selected(attrs, x, places):
+    return x.dtype, x.shape[:-1] + places.shape
+
+
+def _selected(attrs, x, places):
+    check_range(places, x.ndim - 1, x.shape[-1])
+    return np.take(_sorted({"axis": x.ndim - 1}, x), places, -1)
+
+
+def _grad_selected(node, g):
+    x, places = node.inputs
+    axis = x.ndim - 1
+    order = take(make("argsort", (x,), {"axis": axis}), places, axis)
+    return make("put_along_axis_add", (x, order, g), {"axis": axis}), None
+
+
+Op(
+    "selected",
+    "opaque",
+    _infer_selected,
+    _selected,
+    _grad_selected,
+    ulp=0,
+    cost=20,
+    doc="The elements at the places of the second operand, a vector, of the rows in rising order.",
+)
 Op(
     "argsort",
     "opaque",
@@ -199,6 +227,18 @@ def sort(x, axis=-1):
     """`x` in rising order along `axis` (None: flattened)."""
     x, axis = along(x, axis, "sort")
     return make("sort", (x,), {"axis": axis})
+
+
+MOST_SELECTED = 8  # places that are found one by one
+
+
+def selected(x, places):
+    """The elements at `places`, a vector, of `x` in rising order along its last axis."""
+    x, places = to_node(x, "selected"), to_node(places, "selected")
+    count = places.shape[0]
+    if count is None or count > MOST_SELECTED:
+        return take(sort(x), places, -1)
+    return make("selected", (x, cast(places, "int64")), {})
 
 
 def argsort(x, axis=-1):

@@ -98,16 +98,18 @@ def axes_of(g):
     ]
 
 
-def emit(plan, node, record, sources, ns, columns=0, target=None):
+def emit(plan, node, record, sources, ns, columns=0, target=None, lays=True):
     """Add the instruction that makes the node; False where it would take too much memory.
 
-    columns: elements of a pixel, for an epilogue, or 0.
+    columns: elements of a pixel, for an epilogue, or 0. lays: whether the target is the node, and
+    not what another instruction makes it of.
     """
     size = scratch(record)
     if size > MOST_SCRATCH:
         return False
     target = target or plan.target(node)
-    plan.lay(node, target)
+    if lays:
+        plan.lay(node, target)
     if not product(target.shape):
         return True
     places = [*sources, target]

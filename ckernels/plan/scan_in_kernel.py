@@ -16,10 +16,12 @@ from typing import NamedTuple
 from ..base import dtypes
 from ..codegen.emit import emit
 from ..codegen.ir import Kernel
+from ..codegen.print_c import JUMPING
 from ..codegen.raw import RawKernel, block
 from ..graph.sizes import Size
 from .instructions import Branch, KernelCall, Move, Scan, flatten
-from .scan_of_elements import ScanOfElements
+from .lowerings.indexed import OneElement
+from .scan_of_elements import Exit, ScanOfElements
 from .scan_terms import Line, is_line
 from .taken_over import FAILS
 
@@ -142,6 +144,7 @@ class ScanKernel:
         self.scans, self.tag, self.calls = 0, 0, 0
         self.known = lines  # {buffer: the Line that it is}
         self.fills = []  # (call, depth, buffer) of each kernel that fills a Line
+        self.vectors = False  # whether a loop of it may become one over vectors
         self.around = []  # (number of the scan, whether it is reversed), from the outermost one on
 
     def kernel(self, scan):
@@ -154,6 +157,7 @@ class ScanKernel:
         sizes = [f"const int64_t c{k} = d[{k}];" for k in range(len(self.dims))]
         fields = (
             ("note", "the steps of a scan"),
+            ("attribute", "" if self.vectors else JUMPING),
             ("functions", "\n".join(self.functions.values())),
             ("pointers", block(pointers, 1)),
             ("sizes", block(sizes, 1)),
@@ -411,6 +415,9 @@ class ScanKernel:
         one = looped and kernel.form == "flat" and not kernel.outer and instr.n == 1
         places, clobbers = [], False
         self.note_roles(instr)
+        self.vectors |= not (
+            isinstance(kernel, OneElement) or type(instr.n) is int and instr.n == 1
+        )
         with self.block(""):
             for i, ((buffer, offset), operand) in enumerate(zip(instr.pointers, pointers(kernel))):
                 place, variable = self.place(buffer, offset), self.variable(buffer)
@@ -490,9 +497,15 @@ class ScanKernel:
             both = []
             for statements in (found.careful, found.quick):
                 self.lines = []
-                self.put(*(statements or ()))
+                for line in statements or ():
+                    if isinstance(line, Exit):
+                        with self.block(f"if (!({line.test}))"):
+                            self.end_step(scan.moving, states, k, outermost, "1")
+                    else:
+                        self.put(line)
                 self.end_step(scan.moving, states, k, outermost)
                 both.append(self.lines)
+            self.vectors |= found.spreads()
             ways = Ways(found.before, both[0], found.quick and both[1], found.apart, found.start,
                         found.cuts)  # fmt: skip
         self.depth -= 1
@@ -610,7 +623,8 @@ class ScanKernel:
             self.put(f"char *const {self.rows[row]} = {moved(self, moving.moves[row], j, t)};")
         self.put(f"(void){t};")
 
-    def end_step(self, moving, states, k, outermost):
+    def end_step(self, moving, states, k, outermost, ended=None):
+        """ended: C of whether it is the last step, if not that of its flag."""
         for state in states:
             new = self.variables[state.new]
             if self.is_trace(moving, state):
@@ -620,7 +634,8 @@ class ScanKernel:
                 self.put(*self.variables[state.old].take(new))
         if moving.flag is not None:
             told = f"told[{ENDED}] = 1; " if outermost else ""
-            self.put(f"if (*(const uint8_t *)({self.place(*moving.flag)})) "
+            flag = ended or f"*(const uint8_t *)({self.place(*moving.flag)})"
+            self.put(f"if ({flag}) "
                      f"{{ {told}e{k} = 1; j{k}++; break; }}")  # fmt: skip
 
     @staticmethod

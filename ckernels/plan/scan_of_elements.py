@@ -11,6 +11,7 @@ What happens in a step is in scan_terms.py.
 """
 
 import functools
+from typing import NamedTuple
 
 from ..base import dtypes
 from ..codegen.mathlib import ALONE
@@ -23,6 +24,12 @@ MOST_TERMS = 1000  # of which choices are looked into
 LONGEST = 1 << 21  # elements from the index of a step to that of the next
 MOST_PARTS = 16  # of which the least is sought in another order than they are written
 MOST_BACK = 4  # steps for which a number that was put is kept for those that read it again
+
+
+class Exit(NamedTuple):
+    """Where a step is the last one, unless a test holds; in the place of a statement."""
+
+    test: str
 
 
 class Lines:
@@ -53,9 +60,10 @@ class Lines:
 class ScanOfElements(Terms):
     """The steps of one scan. k: the number of the scan."""
 
-    def __init__(self, kernel, scan, k, tag, wary):
+    def __init__(self, kernel, scan, k, tag, wary, split=True):
         super().__init__(kernel, scan, wary)
         self.k, self.tag = k, tag
+        self.split = split  # whether there are quick steps beside careful ones
         self.moment = 0  # the event that is written
         self.late, self.hot, self.bounds = [], [], set()
 
@@ -74,6 +82,9 @@ class ScanOfElements(Terms):
         except NotPlain:
             return None
         steps.write()
+        if steps.bounds and not steps.kept and scan.moving.flag is not None:
+            steps = cls(kernel, scan, k, tag, steps.wary, split=False)
+            steps.write()
         return steps
 
     # ---- indices --------------------------------------------------------------------------------
@@ -113,7 +124,7 @@ class ScanOfElements(Terms):
     def index(self, size, term):
         """How a quick step finds an index: ("even", by, base); ("looked",), where it has been
         looked at before; ("choice", its condition, two such); None where it has to be looked at."""
-        found = self.even(term)
+        found = self.even(term) if self.split else None
         if found is not None and (type(found[0]) is str or abs(found[0]) < LONGEST):
             return ("even", *found)
         if term.kind == "op" and term.of[0] == "where":
@@ -173,6 +184,7 @@ class ScanOfElements(Terms):
             if event[0] == "put" and self.puts[event] is not None:
                 self.keep(event)
         self.steady = self.read_once()
+        self.exits, self.left_by = self.early_exits(), set()
         self.statements(self.quick, True)
         self.apart = self.is_apart()
         k, begun = self.k, "0" if self.kernel.around[:-1] else "lo"
@@ -182,8 +194,8 @@ class ScanOfElements(Terms):
             starts.append(f"const int64_t b{k}_{name} = {start};")
         starts += [f"(void)b{k}_{name};" for name in self.rising]
         self.before = [*starts, *self.before.lines]
+        self.careful = (self.careful if self.split else self.quick).lines
         self.quick = self.quick.lines if self.bounds else None
-        self.careful = self.careful.lines
         if self.bounds:
             self.before += [*self.late, f"int64_t f{k} = 0, g{k} = m{k};", *self.hot]
 
@@ -300,6 +312,8 @@ class ScanOfElements(Terms):
                 lines.lines.append(f"{place} = {text};")
             elif event[0] == "get":
                 _, term, at = event
+                if quick and moment in self.exits:
+                    self.leave(lines, self.exits[moment])
                 for each in (term, *self.derived.get(term, ())) if quick else (term,):
                     if each not in lines.names and (not quick or each in self.roots):
                         self.get(lines, each, at, quick)
@@ -309,7 +323,8 @@ class ScanOfElements(Terms):
 
     def get(self, lines, term, at, quick):
         place, axes, _ = term.of
-        offset = self.place(lines, axes, term.args, at, quick)
+        indices = tuple(map(self.where_left, term.args)) if quick else term.args
+        offset = self.place(lines, axes, indices, at, quick)
         text = self.kept.get(term) if quick else None
         lines.settle()
         if text is None:
@@ -321,6 +336,43 @@ class ScanOfElements(Terms):
             text = name
         name = lines.names[term] = f"v{self.k}_{len(lines.names)}"
         lines.lines.append(f"const {ctype(term.dtype)} {name} = {text};")
+
+    def early_exits(self):
+        """{event: conditions}: what is read to find out whether a step is the last is not read
+        where a condition that is known before says that it is: `while i >= 0 and s[i] == c`."""
+        flag, found = self.scan.moving.flag, {}
+        variable = None if flag is None else self.kernel.variable(flag[0])
+        last = variable and self.now.get((variable.name, 0))
+        if not last or last.kind != "op" or last.of[0] != "logical_not":
+            return found
+        parts, late = conjunction(last.args[0]), set()
+        for moment in range(len(self.events) - 1, -1, -1):
+            event = self.events[moment]
+            if event[0] == "put" or event[0] == "store" and event[1] != f"{variable.name}[0]":
+                break
+            if event[0] not in ("get", "load"):
+                continue
+            late.add(event[1])
+            known = {part for part in parts if late.isdisjoint(self.reached([part]))}
+            if event[0] == "load" or not any(known.issuperset(g) for g in guards(event[1])):
+                break
+            found[moment] = sorted(known, key=parts.index)
+        return found
+
+    def leave(self, lines, conditions):
+        """End a step, the last one, where one of these conditions does not hold."""
+        tests = [self.define(lines, c) for c in conditions if c not in self.left_by]
+        self.left_by.update(conditions)
+        if tests:
+            lines.settle()
+            lines.lines.append(Exit(" & ".join(tests)))
+
+    def where_left(self, term):
+        """An index as it is where no step has been left."""
+        if term.kind == "op" and term.of[0] == "where" and (
+            self.left_by.issuperset(conjunction(term.args[0]))):  # fmt: skip
+            return term.args[1]
+        return term
 
     def put(self, lines, event, quick):
         _, place, dtype, axes, indices, value, held, at = event
@@ -592,6 +644,22 @@ class ScanOfElements(Terms):
             for t in self.roots
         )
 
+    def spreads(self):
+        """Whether gcc may take several quick steps at once: none waits for an earlier one, but in
+        sums of integers."""
+        if not self.bounds or not self.apart:
+            return False
+        for state in self.scan.moving.states:
+            new = self.kernel.variable(state.new)
+            term = new and self.now.get((new.name, 0))
+            if state.old is None or term is not None and not term.carried:
+                continue
+            summed = term is not None and term.kind == "op" and term.of[0] in ("add", "sub")
+            if not summed or dtypes.is_float(state.dtype) or not any(
+                a.kind == "old" for a in term.args):  # fmt: skip
+                return False
+        return True
+
     def named(self, axes, indices):
         """Those of some indices that are no sums of the number of the step."""
         found = [self.index(size, i) for (size, _), i in zip(axes, indices)]
@@ -681,6 +749,22 @@ class ScanOfElements(Terms):
         found = self.is_direct(axes, indices) and self.is_safe(axes, term.args)
         self.moment = moment
         return found
+
+
+def conjunction(term):
+    """The conditions that all hold where one does, from the left."""
+    if term.kind == "op" and term.of[0] == "logical_and":
+        return [part for each in term.args for part in conjunction(each)]
+    return [term]
+
+
+def guards(get):
+    """The conditions under which the indices of an element are what they are, of each index."""
+    return [
+        conjunction(index.args[0])
+        for index in get.args
+        if index.kind == "op" and index.of[0] == "where"
+    ]
 
 
 def element(dtype, place, offset):

@@ -84,6 +84,7 @@ BUILDS = {
     "unbroadcast": (ops.unbroadcast, [X, real(3, 1)], ()),
     "logaddexp": (ops.logaddexp, [real(3), real(4, 3)], ()),
     "sort": (lambda x: ops.sort(x, 1), [X], ()),
+    "selected": (lambda x, p: ops.selected(x, p), [X, np.array([2, 0])], (1,)),
     "sylvester": (lambda a, b, c: make("sylvester", (a, b, c)),
                   [spd(3), spd(2), real(3, 2)], ()),
     "solve_triangular": (lambda a, b: make("solve_triangular", (a, b), {

@@ -1202,3 +1202,52 @@ def test_two_names_of_one_array_are_two_where_no_turn_is_taken(function, first):
         for m in (first, 0, 1, 2):
             for got, want in zip(jitted(x, m), function(x, m)):
                 np.testing.assert_allclose(got, want, rtol=1e-13)
+
+
+# ---- loops on the side of a test that is not taken -----------------------------------------------
+
+
+def divided(x):
+    out = np.zeros(len(x))
+    for k in range(len(x)):
+        if x[k] > 1:
+            v, steps = 100.0, 0
+            while v > 1:
+                v = v / x[k]
+                steps += 1
+            out[k] = steps
+    return out
+
+
+def marked(x, step):
+    mark = np.ones(len(x))
+    for k in range(1, len(x)):
+        if mark[k] > 0 and x[k] > 0:
+            for i in range(k, len(x), step[k]):
+                mark[i] = -x[i]
+    return mark
+
+
+def summed(x, step):
+    total = x[0] * 0
+    for k in range(len(x)):
+        last = 0
+        if x[k] > 1:
+            for i in range(k, len(x), step[k]):
+                total = total + x[i] * x[k]
+                last = i
+        total = total + last
+    return total
+
+
+def test_loops_of_a_side_that_is_not_taken_have_no_turn():
+    x = np.array([0.5, 3, -0.5, 2, 0.9, 4] * 3)
+    check(divided, x)  # the first of these numbers never gets below 1
+    step = np.arange(len(x)) % 3 + 1
+    for function in (marked, summed):
+        check(function, x, step)
+    slope = ck.jit.grad(summed)(x, step)
+    for k in range(len(x)):
+        e = np.zeros(len(x))
+        e[k] = 1e-6
+        assert abs((summed(x + e, step) - summed(x - e, step)) / 2e-6 - slope[k]) < 1e-4

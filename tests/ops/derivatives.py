@@ -482,20 +482,21 @@ for _names, _builds in {
     case(*_names.split())(linear(*_builds))
 
 
-@case("pool_max", "pool_max_grad", "pool_max_take", "sort", "cummax", "cummin", "numpy_partition",
-      "advanced_combine")  # fmt: skip
+@case("pool_max", "pool_max_grad", "pool_max_take", "sort", "selected", "cummax", "cummin",
+      "numpy_partition", "advanced_combine")  # fmt: skip
 def of_distinct_numbers(rng):
     build, shape = [
         (lambda x: ops.pool_max(x, (2,), (1,)), (1, 4, 2)),
         (lambda x: ops.pool_max(x, (2, 2), (2, 2), "same"), (1, 3, 3, 1)),
         (lambda x: ops.sort(x, 1), (2, 3)),
+        (lambda x: ops.selected(x, ROWS), (2, 3)),
         (lambda x: ops.top_k(x, 2)[0], (2, 3)),
         (lambda x: ops.cummax(x, 1), (2, 3)),
         (lambda x: ops.cummin(x, 0, True), (4,)),
         (lambda x: ops.numpy_partition(x, 1), (2, 4)),
         (lambda x: ops.combine_subtensor(x[0], (ROWS,), x[1:], "max"), (3, 2, 2)),
         (lambda x: ops.combine_subtensor(x[0], (ROWS,), x[1], "min"), (2, 3)),
-    ][int(rng.integers(9))]
+    ][int(rng.integers(10))]
     return Case(build, [distinct(rng, shape)])
 
 

@@ -6,7 +6,9 @@ import pytest
 
 import ckernels as K
 from ckernels import ops
+from ckernels.api.tensor import Tensor
 from ckernels.base.errors import ArgumentError, DTypeError, IndexOutOfBounds
+from ckernels.ops import reference
 from ckernels.plan.instructions import PYCALL
 
 from .agree import agree, check_gradient
@@ -123,3 +125,49 @@ def test_searchsorted_in_c(side, dtype):
             for many in (found, found.T, found[::-2, ::3], found[:0], found[:1, :1]):
                 np.testing.assert_array_equal(f([t, many]), np.searchsorted(t, many, side))
     assert PYCALL not in {instruction.kind for instruction in f.info.program.instructions}
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int8", "int16",
+                                   "int64", "uint8", "uint32", "uint64", "bool"])  # fmt: skip
+def test_what_stands_at_places_of_rows_in_order(dtype):
+    """Of rows below and above the length from which they are not sorted whole."""
+    held = "float32" if dtype == "bfloat16" else dtype
+    x = K.placeholder((None, None), dtype=held)
+    p = K.placeholder((3,), dtype="int64")
+    found = ops.cast(ops.selected(ops.cast(x.node, dtype), p.node), held)
+    f = K.function([x, p], Tensor(found))
+    for n in (1, 3, 513, 2100, 9000):
+        many = np.round(RNG.normal(size=(3, n)) * 40)  # which bfloat16 holds
+        if "float" in dtype:
+            many = np.where(RNG.random(n) < 0.1, np.nan, many)
+            many[0, : n // 2] = np.resize([-0.0, 0.0, np.inf, -np.inf], n // 2)
+        many[1, n // 3 :] = many[1, 0]  # nearly all are equal
+        many = many.astype(held)
+        for rows in (many, many[::-1, ::-1], np.asfortranarray(many), many[:0]):
+            for places in ((0, n // 2, n - 1), (-1, n // 3, n // 3), (n // 2, -n, 2 * n // 3)):
+                expected = np.take(reference.evaluate([ops.sort(rows.copy())], {})[0], places, -1)
+                found = f([rows, places])
+                assert found.dtype == expected.dtype and found.tobytes() == expected.tobytes() or (
+                    np.isnan(found.astype("f8")).any()), (n, places)  # fmt: skip
+                np.testing.assert_array_equal(found, expected)
+    assert PYCALL not in {instruction.kind for instruction in f.info.program.instructions}
+    with pytest.raises(IndexOutOfBounds):
+        f([many, (0, 0, n)])
+
+
+def test_medians_are_those_of_numpy():
+    f = K.function([v := K.placeholder((None, None), dtype="float64")], K.median(v, 0))
+    for n in (1, 2, 1500, 1501):
+        x = RNG.normal(size=(n, 4))
+        x[n // 2, 3] = np.nan
+        np.testing.assert_array_equal(f([x]), np.median(x, 0))
+    jitted = K.jit(lambda x, q: (np.quantile(x, q, axis=1), np.percentile(x, 90), np.median(x)))
+    for dtype in ("float32", "float64", "int16"):
+        for n in (7, 1700):
+            x = (RNG.normal(size=(4, n)) * 9).astype(dtype)
+            q = np.array([0.1, 0.5, 0.9])
+            for a, b in zip(jitted(x, q), (
+                np.quantile(x, q, axis=1), np.percentile(x, 90), np.median(x))):  # fmt: skip
+                assert a.dtype == b.dtype
+                np.testing.assert_array_equal(a, b)

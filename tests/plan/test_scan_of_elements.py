@@ -802,3 +802,100 @@ def test_what_each_step_reads_and_one_of_them_puts(function, dtype):
                 jitted(*ours)
             for want, got in zip(theirs, ours, strict=True):
                 np.testing.assert_array_equal(got, want)
+
+
+# ---- steps that end early ------------------------------------------------------------------------
+
+
+def inserted(x):
+    for i in range(1, len(x)):
+        v, j = x[i], i - 1
+        while j >= 0 and x[j] > v:
+            x[j + 1] = x[j]
+            j -= 1
+        x[j + 1] = v
+    return (x,)
+
+
+def palindromes(s, found):
+    for centre in range(len(s)):
+        i, j = centre, centre + 1
+        while i >= 0 and j < len(s) and s[i] == s[j]:
+            i, j = i - 1, j + 1
+        found[centre] = j - i
+    return (found,)
+
+
+def asked_before(x, found):
+    for k in range(len(x)):
+        i = k
+        c = x[i]
+        while i < len(x) - 1 and c > 0:
+            i += 1
+            c = x[i]
+            found[k] += 1
+    return (found,)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 50])
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_what_is_read_to_end_steps_is_not_read_where_they_have_ended(n, dtype, texts):
+    x = np.random.default_rng(n).integers(-1, 2, n).astype(dtype)
+    for function, given, ends in (
+        (inserted, (x,), 2),
+        (palindromes, (x, np.zeros(n)), 2),
+        (asked_before, (x, np.zeros(n)), 1),  # what it asks for it reads anyway
+    ):
+        texts.clear()
+        jitted = ck.jit(function)
+        beside(function, jitted, given)
+        assert not jitted.report()["numpy"]
+        assert n < 7 or texts[-1].count("break;") == ends
+
+
+def carried(x, y):
+    s = 0.5
+    for i in range(len(x)):
+        s = s * 0.5 + x[i]
+        y[i] = s
+    return (y,)
+
+
+def counted(x, y):
+    n = 0
+    for i in range(len(x)):
+        n = n + i
+        y[i] = x[i] * 2
+    return (y + n,)
+
+
+def apart_from_each_other(x, y):
+    for i in range(len(x)):
+        y[i] = x[i] * 2 + np.exp(y[i])
+    return (y,)
+
+
+def in_one_array(x, y):
+    for i in range(3, len(x)):
+        x[i] = x[i - 3] + y[i]
+    return (x,)
+
+
+def test_jumps_are_followed_where_steps_are_no_vectors(monkeypatch, tmp_path):
+    found, kernel = [], ScanKernel.kernel
+
+    def kept(self, scan):
+        made = kernel(self, scan)
+        found.append(bool(dict(made.fields)["attribute"]))
+        return made
+
+    monkeypatch.setattr(ScanKernel, "kernel", kept)
+    x = np.random.default_rng(5).integers(0, 9, 60) / 4
+    for function, expected in (
+        (carried, [True]), (in_one_array, [True]), (counted, [False]),
+        (apart_from_each_other, [False]),
+    ):  # fmt: skip
+        found.clear()
+        with ck.config.change(compiledir=str(tmp_path)):
+            beside(function, ck.jit(function), (x.copy(), x[::-1].copy()))
+        assert found == expected, function.__name__

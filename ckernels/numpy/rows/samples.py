@@ -143,18 +143,23 @@ def _between(a, b, weight, dtype):
         a, b = ops.cast(a, dtype), ops.cast(b, dtype)
     step = ops.cast(ops.sub(b, a), dtype)
     a, b, weight = (ops.cast(n, dtype) for n in (a, b, weight))
-    near_a = ops.add(a, ops.mul(step, weight))
-    near_b = ops.sub(b, ops.mul(step, ops.sub(1, weight)))
+    near_a = ops.add_rounded(ops.mul(step, weight), a)
+    near_b = ops.add_rounded(ops.neg(ops.mul(step, ops.sub(1, weight))), b)
     return ops.where(ops.ge(weight, 0.5), near_b, near_a)
 
 
-def _samples(rule, a, axis):
+def _rows(rule, a, axis):
     x = node_of(a, rule)
     if dtypes.is_complex(x.dtype) or x.dtype == "bool":
         raise NotSupported("order statistics of complex numbers or bools")
     x, axes = gathered(x, axis)
     if x.shape[-1] == 0:
         raise NotSupported("quantiles of no elements")
+    return x, axes
+
+
+def _samples(rule, a, axis):
+    x, axes = _rows(rule, a, axis)
     return ops.sort(x, -1), axes  # NaN at the end
 
 
@@ -175,6 +180,27 @@ def _each(x, places, several=False):
     return ops.squeeze(ops.take_along_axis(x, ops.expand(places, (places.ndim,)), -1), (-1,))
 
 
+def _selected(x, *places):
+    """The elements of each row of `x` that are at these places in order: of each number or vector
+    one array, of None None; those of numbers have an axis of one beside those of vectors."""
+    if any(i is not None and i.shape == (None,) for i in places):
+        x = ops.sort(x, -1)
+        places = [i if i is None else ops.reshape(i, (-1,)) for i in places]
+        return [i if i is None else ops.take(x, i, -1) for i in places]
+    wanted = [ops.reshape(ops.cast(i, "int64"), (-1,)) for i in places if i is not None]
+    several = any(i is not None and i.ndim for i in places)
+    found, at, parts = ops.selected(x, ops.concatenate(wanted, 0)), 0, []
+    for i in places:
+        if i is None:
+            parts.append(None)
+            continue
+        size = i.shape[0] if i.ndim else 1
+        part = slice(at, at + size) if several else at
+        parts.append(ops.getitem(found, (..., part)))
+        at += size
+    return parts
+
+
 def _quantile(function, by, without_nan=False):
     @row(function, array="keepdims")
     def build(rule, a, q, axis=None, out=None, overwrite_input=False, method="linear",
@@ -182,7 +208,7 @@ def _quantile(function, by, without_nan=False):
         if weights is not None or interpolation is not None or method not in KNOWN:
             raise NotSupported(f"{function.__name__} with weights or the method {method!r}")
         wanted, example = _probabilities(rule, q, by)
-        x, axes = _samples(rule, a, axis)
+        x, axes = _rows(rule, a, axis)
         if without_nan and 0 in x.shape:
             raise NotSupported("quantiles of an array without elements")
         dtype = function(np.ones(2, x.dtype), example, method=method).dtype.name  # NumPy knows it
@@ -191,16 +217,18 @@ def _quantile(function, by, without_nan=False):
                 "quantiles of float16 in a wider dtype, by differences rounded to 16 bits"
             )
         if without_nan and dtypes.is_float(x.dtype):
+            x = ops.sort(x, -1)  # NaN at the end
             last = _last_number(x)
             last = ops.expand(last, (last.ndim,)) if wanted.ndim else last
             low, high, weight = _places(wanted, last, method)
             found, other = (i if i is None else _each(x, i, wanted.ndim) for i in (low, high))
         else:
-            low, high, weight = _places(wanted, _last(x), method)
-            found, other = (i if i is None else ops.take(x, i, -1) for i in (low, high))
+            last = _last(x)
+            low, high, weight = _places(wanted, last, method)
+            found, other, end = _selected(x, low, high, last)
         found = ops.cast(found, dtype) if weight is None else _between(found, other, weight, dtype)
         if dtypes.is_float(x.dtype) and not without_nan:
-            end = ops.cast(ops.getitem(x, (..., slice(-1, None) if wanted.ndim else -1)), dtype)
+            end = ops.cast(end, dtype)
             found = ops.where(ops.isnan(end), end, found)
         found = ops.moveaxis(found, -1, 0) if wanted.ndim else found
         if not _plain(keepdims, False):

@@ -467,6 +467,7 @@ register_rules(
         "patches": later("patches", "patches"),
         "patches_grad": later("patches", "patches_grad"),
         "sort": later("order", "sort"),
+        "selected": later("order", "selected"),
         "searchsorted": later("order", "searchsorted"),
         "equal_bins": later("order", "equal_bins"),
         "first_equal": later("order", "equal"),

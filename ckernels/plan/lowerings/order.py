@@ -10,11 +10,12 @@ from ...codegen.layout import collapse
 from ...codegen.lower import Launch
 from ...codegen.raw import Dims, RawKernel, block, moved, times, unravel
 from ...graph.shapes import product
-from ...graph.sizes import estimate
+from ...graph.sizes import estimate, reaches
 from ...ops.sort import part_of
 from ...plan.records import ORDER, OrderDims
 from ...schedule.cost import work
 from ..native import emit, slots
+from .indexed import axis_nest, gather
 
 UNSIGNED, SIGNED, HALF, BFLOAT, FLOAT = range(5)  # order.h
 KINDS = {
@@ -28,6 +29,7 @@ KINDS = {
 }
 SORT, PLACES, EQUAL, PARTITION = range(4)
 MOST_ROWS = 3  # axes of rows
+LONG = 1024  # elements of a row of which few are found without the others
 
 
 def rows_of(source, target, axis):
@@ -37,6 +39,35 @@ def rows_of(source, target, axis):
         [target.shape[k] for k in rest],
         [[lay.strides[k] for k in rest] for lay in (source, target)],
     )
+
+
+def emit_rows(plan, node, source, target, axis, what=SORT, falling=False, count=None, lays=True):
+    """Add the instruction that puts the rows of `source` along an axis in order, as `target`; lays:
+    which is what the node is. False where it would take too much memory."""
+    sizes, (near, far) = rows_of(source, target, axis)
+    if len(sizes) > MOST_ROWS:
+        source = plan.compact(source)
+        sizes, (near, far) = rows_of(source, target, axis)
+    pad = (0,) * (MOST_ROWS - len(sizes))
+    record = OrderDims(
+        op=ORDER,
+        width=ITEMSIZE[source.dtype].bit_length() - 1,
+        kind=KINDS[source.dtype],
+        what=what,
+        falling=int(falling),
+        length=source.shape[axis],
+        count=source.shape[axis] if count is None else count,
+        size=0,
+        step=source.strides[axis],
+        apart=target.strides[axis],
+        sizes=(*(1 for _ in pad), *sizes),
+        near=(*pad, *near),
+        far=(*pad, *far),
+        slots=slots(),
+        none=(0,) * OrderDims.NESTED["none"][0],
+    )
+    ns = estimate(product(source.shape)) * (NS_PLACES if what else NS_SORT)
+    return emit(plan, node, record, [source], ns, target=target, lays=lays)
 
 
 def lower(what):
@@ -52,31 +83,7 @@ def lower(what):
             if near_end is None:
                 return False
             falling, count = near_end
-        source, target = plan.layout(x), plan.target(node)
-        sizes, (near, far) = rows_of(source, target, axis)
-        if len(sizes) > MOST_ROWS:
-            source = plan.compact(source)
-            sizes, (near, far) = rows_of(source, target, axis)
-        pad = (0,) * (MOST_ROWS - len(sizes))
-        record = OrderDims(
-            op=ORDER,
-            width=ITEMSIZE[x.dtype].bit_length() - 1,
-            kind=KINDS[x.dtype],
-            what=what,
-            falling=int(falling),
-            length=x.shape[axis],
-            count=count,
-            size=0,
-            step=source.strides[axis],
-            apart=target.strides[axis],
-            sizes=(*(1 for _ in pad), *sizes),
-            near=(*pad, *near),
-            far=(*pad, *far),
-            slots=slots(),
-            none=(0,) * OrderDims.NESTED["none"][0],
-        )
-        ns = estimate(product(x.shape)) * (NS_PLACES if what else NS_SORT)
-        return emit(plan, node, record, [source], ns, target=target)
+        return emit_rows(plan, node, plan.layout(x), plan.target(node), axis, what, falling, count)
 
     return ordered
 
@@ -105,6 +112,77 @@ def equal(plan, node):
         none=(0,) * OrderDims.NESTED["none"][0],
     )
     return emit(plan, node, record, [source], estimate(x.shape[0]) * NS_EQUAL)
+
+
+KEYS = {  # C: the key of bits x, whose order is that of what they are, and back: see order.h
+    UNSIGNED: ("x", "key"),
+    SIGNED: ("($word)(x ^ sign)", "($word)(key ^ sign)"),
+    FLOAT: (
+        "size > $infinity ? ($word)~($word)0 "
+        ": ($word)(x ^ ($word)(($word)(0 - (x >> ($bits - 1))) | sign))",
+        "key == ($word)~($word)0 ? ($word)($infinity | $infinity >> 1) "
+        ": ($word)(key ^ ($word)(($word)~($word)(0 - (key >> ($bits - 1))) | sign))",
+    ),
+}
+INFINITY = {"float16": "0x7c00u", "bfloat16": "0x7f80u", "float32": "0x7f800000u",
+            "float64": "0x7ff0000000000000u"}  # fmt: skip
+
+
+def selected(plan, node):
+    """The lowering of selected: of long rows the keys in one bin, of these those in a narrower one,
+    until they are few; short rows are sorted."""
+    x, places = node.inputs
+    if x.dtype not in KINDS:
+        return False
+    source, where = plan.layout(x), plan.layout(places)
+    if not reaches(source.shape[-1], LONG):
+        last = x.ndim - 1
+        rows = plan.temp(source.shape, x.dtype)
+        result = plan.target(node)
+        nest = axis_nest(rows, result, last, where)
+        if nest is None or not emit_rows(plan, node, source, rows, last, lays=False):
+            return False
+        plan.launch(gather(axis_nest(rows, plan.place(node), last, where)), [node])
+        return True
+    if source.strides[-1] != 1:
+        source = plan.compact(source)
+    target = plan.place(node)
+    if 0 in node.shape:
+        return True
+    bits, dims = 8 * ITEMSIZE[x.dtype], Dims()
+    word = f"uint{bits}_t"
+    outer = [k for k, n in enumerate(source.shape[:-1]) if n != 1]
+    sizes, (strides,) = collapse([source.shape[k] for k in outer],
+                                 [[source.strides[k] for k in outer]])  # fmt: skip
+    dims.put(source.shape[-1], "n")
+    dims.put(where.shape[0], "wanted")
+    dims.put(where.strides[0], "by")
+    lines, rows = unravel("row", sizes, dims)
+    keys = KEYS.get(KINDS[x.dtype], KEYS[FLOAT])
+    to_key, from_key = (
+        text.replace("$infinity", INFINITY.get(x.dtype, "")).replace("$word", word)
+        .replace("$bits", str(bits)) for text in keys
+    )  # fmt: skip
+    fields = (
+        ("note", "selected: elements of rows in order"),
+        ("word", word),
+        ("bits", str(bits)),
+        ("to_key", to_key),
+        ("from_key", from_key),
+        ("x_row", moved(rows, strides, dims)),
+        ("sizes", block(dims.lines, 1)),
+        ("unravel", block(lines, 2)),
+    )
+    count = product(source.shape[:-1])
+    scratch = plan.temp((count, source.shape[-1] + 1), x.dtype)
+    roles = (("in", x.dtype), ("in", "int64"), ("out", x.dtype), ("out", x.dtype))
+    took = work(NS_SORT, product(source.shape))
+    launch = Launch(RawKernel("select", fields, roles),
+                    [lay.pointer for lay in (source, where, target, scratch)], dims.values, count,
+                    1, took, [source.buffer, where.buffer],
+                    [target.buffer, scratch.buffer])  # fmt: skip
+    plan.launch(launch, [node])
+    return True
 
 
 BEFORE = {  # C: whether a stands before b, NaN last
