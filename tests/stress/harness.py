@@ -65,8 +65,9 @@ class Child:
         status = 1
         try:
             gc.callbacks.clear()  # an interrupt inside one is forgotten (Hypothesis has one)
-            sys.unraisablehook = sys.__unraisablehook__  # pytest's keeps quiet in a child
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            sys.unraisablehook = _said_and_repeated  # pytest's keeps quiet in a child
+            for number in (signal.SIGINT, signal.SIGALRM):
+                signal.signal(number, signal.default_int_handler)
             os.dup2(complaints, 2)
             sys.stderr = open(2, "w", buffering=1, closefd=False)
             _log_to_stderr()
@@ -100,7 +101,10 @@ class Child:
                 os.kill(self.pid, signal.SIGKILL)
                 texts[self.errors] += os.read(self.errors, 1 << 16)
                 os.waitpid(self.pid, 0)
-                raise AssertionError(f"a child hangs; it wrote {texts[self.errors].decode()}")
+                wrote = texts[self.errors].decode("utf-8", "replace")
+                # the innermost lines once more: of a long message one often sees the end alone
+                inner = wrote.partition("(most recent call first):")[2].splitlines()[1:6]
+                raise AssertionError("\n".join((f"a child hangs; it wrote {wrote}", *inner)))
             for fd in select.select(waiting, [], [], left)[0]:
                 piece = os.read(fd, 1 << 16)
                 texts[fd] += piece
@@ -116,6 +120,13 @@ class Child:
         status, value, errors = self.wait()
         assert status == 0, f"exit {status}: {errors}"
         return value, errors
+
+
+def _said_and_repeated(what):
+    """What Python forgets, such as an interrupt in a finalizer, after which a user presses again."""
+    sys.__unraisablehook__(what)
+    if issubclass(what.exc_type, KeyboardInterrupt):
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
 
 
 def _log_to_stderr():
