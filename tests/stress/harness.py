@@ -123,7 +123,7 @@ class Child:
 
 
 def _said_and_repeated(what):
-    """What Python forgets, such as an interrupt in a finalizer, after which a user presses again."""
+    """What Python forgets, as an interrupt in a finalizer, after which a user presses again."""
     sys.__unraisablehook__(what)
     if issubclass(what.exc_type, KeyboardInterrupt):
         signal.setitimer(signal.ITIMER_REAL, 0.01)
