@@ -34,6 +34,10 @@ class Call:
         self.node, self.ready, self.mistaken = node, False, mistaken
         self.lock = locks.lock()
         self.destroyed = {i for which in (node.op.destroy_map or {}).values() for i in which}
+        self.scalars = [k for k, v in enumerate(node.inputs) if is_scalar(v)]
+        self.compute = _elementwise if _too_wide(node) else node.op.perform
+        if is_a(node.op, "HasInnerFunction", "HasInnerGraph"):
+            self.compute = _compiled_inside(self.compute)
 
     def prepare(self):
         """What PyTensor's thunks do before the first call."""
@@ -51,23 +55,18 @@ class Call:
         try:
             if not self.ready:
                 self.prepare()
-            values = [self.given(k, v) for k, v in enumerate(values)]
-            with _inner_mode(node.op), np.errstate(all="ignore"):
-                if _too_wide(node):
-                    _elementwise(node, values, storage)
-                else:
-                    node.op.perform(node, values, storage)
+            values = list(values)
+            for k in self.destroyed:
+                if isinstance(values[k], np.ndarray):
+                    values[k] = values[k].copy()
+            for k in self.scalars:  # PyTensor has numbers there
+                if isinstance(values[k], np.ndarray) and not values[k].ndim:
+                    values[k] = values[k][()]
+            with np.errstate(all="ignore"):
+                self.compute(node, values, storage)
         except Exception as problem:
             raise Raised(problem, node) from problem
         return [s[0] for s in storage]
-
-    def given(self, k, value):
-        """Input `k` as PyTensor has it: numbers for scalars, a copy if `perform` writes to it."""
-        if k in self.destroyed:
-            value = value.copy() if isinstance(value, np.ndarray) else value
-        if isinstance(value, np.ndarray) and not value.ndim and is_scalar(self.node.inputs[k]):
-            return value[()]
-        return value
 
 
 def _too_wide(node):
@@ -91,23 +90,15 @@ def is_scalar(variable):
     return type(variable.type).__name__ == "ScalarType"
 
 
-class _inner_mode:
-    """Functions that an op compiles for itself are compiled here too, not by the default linker."""
+def _compiled_inside(perform):
+    """`perform`; functions that an op compiles for itself are not left to the default linker."""
+    from pytensor import config
 
-    def __init__(self, op):
-        self.flags = None
-        if is_a(op, "HasInnerFunction", "HasInnerGraph"):
-            from pytensor import config
+    def compute(node, values, storage):
+        with config.change_flags(mode="CKERNELS"):
+            perform(node, values, storage)
 
-            self.flags = config.change_flags(mode="CKERNELS")
-
-    def __enter__(self):
-        if self.flags is not None:
-            self.flags.__enter__()
-
-    def __exit__(self, *error):
-        if self.flags is not None:
-            self.flags.__exit__(*error)
+    return compute
 
 
 class Choice(Call):

@@ -47,6 +47,7 @@ class Pieces:
             self.outputs = [self.output(v) for v in fgraph.outputs]
         self.repeated = repeats([x if kind == "slot" else None for kind, x in self.outputs])
         self.functions = [self.compiled(level) for level in self.levels]
+        self.start, self.steps, self.results = self.in_order()
 
     @property
     def performed(self):
@@ -174,6 +175,28 @@ class Pieces:
             list(level.wanted.values()),
         )
 
+    def in_order(self):
+        """(the list of values before a run, steps, slots of the outputs): what `run` does.
+
+        A step is (function, slots of its arguments, slots of its results). Constants have slots
+        after those of the graph.
+        """
+        start, steps = [None] * self.count, []
+
+        def constant(value):
+            start.append(value)
+            return len(start) - 1
+
+        def places(sources):
+            return [x if kind == "slot" else constant(x) for kind, x in sources]
+
+        for level, compiled in zip(self.levels, self.functions):
+            if compiled is not None:
+                function, sources, arrays, slots = compiled
+                steps.append((function, sources + [constant(x) for x in arrays], slots))
+            steps += [(call, places(sources), slots) for call, sources, slots in level.calls]
+        return start, steps, places(self.outputs)
+
     def callable(self):
         """The function of the values of the inputs: the compiled one where that is `whole`."""
         return self.single() if self.whole else self.run
@@ -207,20 +230,12 @@ class Pieces:
         return rearranged
 
     def run(self, *inputs):
-        env = [None] * self.count
+        env = self.start.copy()
         env[: len(inputs)] = inputs
-        for level, compiled in zip(self.levels, self.functions):
-            if compiled is not None:
-                function, sources, arrays, slots = compiled
-                found = function(*[env[s] for s in sources], *arrays)
-                for slot, value in zip(slots, found):
-                    env[slot] = value
-            for call, sources, slots in level.calls:
-                found = call(*[env[x] if kind == "slot" else x for kind, x in sources])
-                for slot, value in zip(slots, found):
-                    env[slot] = value
-        found = [env[x] if kind == "slot" else x for kind, x in self.outputs]
-        return own(found, self.repeated)
+        for function, sources, slots in self.steps:
+            for slot, value in zip(slots, function(*[env[s] for s in sources])):
+                env[slot] = value
+        return own([env[s] for s in self.results], self.repeated)
 
 
 class Inside(Call):
