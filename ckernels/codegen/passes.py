@@ -389,23 +389,30 @@ def interleave(kernel):
 
 
 PERIODIC = ("sin", "cos", "tan")
-QUOTIENTS = ("mod", "floor_div")
+QUOTIENTS = ("mod", "floor_div", "fmod")
+NEAR_FLOATS = ((0, 5e5), (0.01, 1e30))  # known numbers of a float quotient that ck_near_* takes
 LOGARITHMS = ("log", "log2", "log10", "pow")
 FEW_VALUES = 6
 
 
 def is_near(kernel, v):
     """Whether a value takes less where its operands are small: sines of floats, which do without
-    libm then, and quotients of int64, which are those of doubles then. Quotients by a power of two
-    are shifts. Or where they are normal and above 0: logarithms of what was read, which then are
-    no special cases."""
+    libm then, quotients of int64, which are those of doubles then, and of floats by what is not
+    tiny. Quotients of integers by a power of two are shifts. Or where they are normal and above 0:
+    logarithms of what was read, which then are no special cases."""
     if v.op in LOGARITHMS:
         x = kernel.values[v.args[0]]
         read = x.op == "load" and x.vec and x.dtype == v.dtype
         few = len(kernel.values) <= FEW_VALUES and not part_rows(kernel)
         return read and few and v.dtype in ("float32", "float64")
-    if v.op not in QUOTIENTS or v.dtype != "int64":
+    if v.op not in QUOTIENTS or v.dtype not in ("int64", "float32", "float64"):
         return v.op in PERIODIC
+    if v.dtype != "int64":
+        x = [kernel.values[i] for i in v.args]
+        return all(
+            not w.fixed or (w.number is not None and low <= abs(w.number) < high)
+            for w, (low, high) in zip(x, NEAR_FLOATS)
+        )
     a, b = (kernel.values[i].number for i in v.args)
     shifts = b is not None and b > 0 and b & (b - 1) == 0
     return not shifts and all(n is None or abs(n) < 2**51 for n in (a, b))
@@ -423,7 +430,9 @@ def asked_ahead(kernel):
             if v.op in LOGARITHMS:
                 found.add((v.args[0], "normal"))
             else:
-                found.update((a, "small") for a in v.args if not values[a].fixed)
+                second = "divisor" if v.op in QUOTIENTS and v.dtype != "int64" else "small"
+                asked = zip(v.args, ("small", second))
+                found.update((a, question) for a, question in asked if not values[a].fixed)
     if kernel.form != "flat":
         return []
     cost = sum(values[i].cost for i in varying(kernel, {i for i, _ in found}))

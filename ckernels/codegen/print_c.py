@@ -43,6 +43,8 @@ IS_NEAR = {  # where ck_near_* will do: no doubles, no libm, exact in doubles, n
     ("small", "float32"): "__builtin_fabsf({0}) < 5e5f",
     ("small", "float64"): "__builtin_fabs({0}) < 1e13f",
     ("small", "int64"): "(uint64_t){0} + 0x8000000000000u < 0x10000000000000u",
+    ("divisor", "float32"): "(ck_bits_f32({0}) & 0x7FFFFFFFu) - 0x3A83126Fu < 0x38000000u",
+    ("divisor", "float64"): "(ck_bits_f64({0}) & -1ull >> 1) - 0x3F847AE147AE147Bu < 1ull << 62",
     ("normal", "float32"): "ck_bits_f32({0}) - 0x00800000u < 0x7F000000u",
     ("normal", "float64"): "ck_bits_f64({0}) - 0x0010000000000000u < 0x7FE0000000000000u",
 }
@@ -274,8 +276,8 @@ class Printer:
 
     @contextmanager
     def near(self):
-        """Statements in which no sine and no quotient is of a large number, no logarithm of an
-        unusual one."""
+        """Statements in which no sine and no quotient is of a large number or by a tiny one, no
+        logarithm of an unusual one."""
         self.prefix = "ck_near_"
         yield
         self.prefix = "ck_"

@@ -32,7 +32,7 @@ BINARY = ("pow", "atan2", "betaln", "mod", "floordiv", "max", "min")
 INT_BINARY = ("floordiv", "mod", "pow", "max", "min")
 SCALAR = ("gammaln", "gamma", "betaln", "j0", "j1")  # by libm, not vectorised
 NEAR = {  # what has another version for numbers of which this holds
-    **dict.fromkeys(("sin", "cos", "tan"),
+    **dict.fromkeys(("sin", "cos", "tan", "mod", "floordiv"),
                     lambda x: np.abs(x) < (5e5 if x.itemsize == 4 else 1e13)),
     **dict.fromkeys(("log", "log2", "log10", "pow"),
                     lambda x: (x >= np.finfo(x.dtype).tiny) & (x < np.inf)),

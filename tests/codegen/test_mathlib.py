@@ -440,6 +440,9 @@ def test_near_versions_give_the_same_bits(each, name, s):
         x = x[NEAR[name](x)]
     assert len(x) > 50_000
     other = [rng.choice(np.append(edges(s), rng.normal(size=99) * 9), len(x)).astype(DTYPE[s])]
+    if name in ("mod", "floordiv"):
+        fits = (np.abs(other[0]) >= (1e-3 if s == "f32" else 1e-2)) & (np.abs(other[0]) < 5e30)
+        x, other = x[fits], [other[0][fits]]
     given = (x, *other) if name in BINARY else (x,)
     near, full = (each(f"{n}_{s}", DTYPE[s], *given) for n in (f"near_{name}", name))
     same = near.view(bits_of(s)) == full.view(bits_of(s))

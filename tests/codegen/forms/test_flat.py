@@ -126,6 +126,45 @@ def test_quotients_of_int64_are_those_of_doubles_where_both_are_small(name):
         assert ("ck_near_" in function.info.source()) == asks
 
 
+REMAINDERS = {
+    "by an array": (lambda x, y: [x % y, x // y, ops.fmod(x, y)], True),
+    "by a number": (lambda x, y: [x % 2.5, x // -7], True),
+    "of a number": (lambda x, y: [100 % y, -3 // y], True),
+    "by a tiny number": (lambda x, y: [x % 0.0005], False),
+    "by nothing": (lambda x, y: [x % 0, x // 0], False),
+    "of a large number": (lambda x, y: [6e5 % y], False),
+    "summed": (lambda x, y: [ops.sum(x % y, 1)], False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", REMAINDERS)
+def test_remainders_of_floats_need_libm_only_where_quotients_are_huge(name, dtype):
+    """Blocks of usual numbers, others with one beyond them on either side, or that is none."""
+    build, asks = REMAINDERS[name]
+    rng = np.random.default_rng(8)
+    x, y = (rng.normal(size=(7, 700)).astype(dtype) * 100 for _ in range(2))
+    odd = [0, -0.0, np.inf, -np.inf, np.nan, 1e-3, 9.9e-4, 0.01, 0.0099, 4.9e5, 5.1e5, 1e13, 3e30,
+           1e-40, 0.5, 3]  # fmt: skip
+    for k, v in enumerate(odd):
+        x[k % 4, 40 * k], y[k % 3, 40 * k + k % 2] = v, odd[-k]
+    leaves = [leaf(x.shape, dtype), leaf(y.shape, dtype)]
+    roots = build(*leaves)
+    function = make_function(leaves, roots, positional_only=True)
+    for p, q in ((x, y), (x[:, ::-1].copy()[:, ::-1], y), (x.T.copy().T, y)):
+        with np.errstate(all="ignore"):
+            wanted = evaluate(roots, dict(zip(leaves, (p, q))))
+        for got, want in zip(function(p, q), wanted):
+            if name == "summed":
+                np.testing.assert_allclose(got, want, rtol=1e-5)
+            else:
+                np.testing.assert_array_equal(got, want)
+                np.testing.assert_array_equal(
+                    np.signbit(got) | np.isnan(got), np.signbit(want) | np.isnan(want)
+                )
+    assert ("ck_near_mod" in function.info.source()) == asks
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_powers_of_an_exponent_per_row_are_those_of_one_per_element(dtype):
     """Signs, zeros, infinities and what has no power, where conditions on y alone are masks."""
