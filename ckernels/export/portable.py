@@ -50,11 +50,13 @@ _TILES = (                      # loops over tiles in vectors; scalar loops behi
      ""))
 _LEFT = re.compile(r"__builtin_\w+|__attribute__|__typeof__|vector_size|#pragma")
 _STRIPS = re.compile(r"^[ ]*typedef (\w+) v\d+ __attribute__.*", re.M | re.S)   # sparse_dot.py
+_ENTRIES = re.compile(r"for \(int64_t q = ck_within.* q\+\+\)")
 # fmt: on
 _FORWARD = """\
         for (int64_t j = 0; j < k; j++) {{
             {0} s = 0;
-            for (int64_t q = first; q < last; q++) s += data[q] * y[indices[q] * by + j];
+            for (int64_t q = first; q < last; q++)
+                s += data[q] * y[ck_within_{1}(indices + q, columns) * by + j];
             to[j] = s;
         }}
     }}
@@ -63,9 +65,9 @@ _FORWARD = """\
 """
 _BACKWARD = """\
         for (int64_t r = 0; r < rows; r++)
-            for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++)
+            {2}
                 for (int64_t j = left; j < right; j++)
-                    out[indices[q] * k + j] += data[q] * y[r * by + j];
+                    out[ck_within_{1}(indices + q, columns) * k + j] += data[q] * y[r * by + j];
     }}
     return 0;
 }}
@@ -98,8 +100,10 @@ def c99(text):
     text = _EXPECT.sub(r"(\1)\2", text)
     strips = _STRIPS.search(text)
     if strips:  # vectors over columns of a dense matrix: scalar loops instead
-        scalar = _FORWARD if "int64_t first = indptr[r]" in text[: strips.start()] else _BACKWARD
-        text = text[: strips.start()] + scalar.format(strips[1])
+        before = text[: strips.start()]
+        scalar = _FORWARD if "int64_t first = " in before else _BACKWARD
+        kind, loop = re.search(r"ck_within_(\w+)\(indices", before)[1], _ENTRIES.search(before)
+        text = before + scalar.format(strips[1], kind, loop and loop[0])
     return text
 
 

@@ -4,6 +4,7 @@ Build functions take Nodes, handles, NumPy arrays and Python numbers, promote dt
 are weak, NumPy scalars are not), insert casts and return a Node. Ops live in the sibling files.
 """
 
+import functools
 import warnings
 
 import numpy as np
@@ -19,10 +20,21 @@ from ..graph.shapes import axes_of, broadcast, show
 from ..graph.sizes import Size
 
 __all__ = ["cast", "expand", "operands", "to_node", "unbroadcast", "broadcast_like", "full_like",
-           "zeros_like", "ones_like"]  # fmt: skip
+           "zeros_like", "ones_like", "from_copies"]  # fmt: skip
 
 KIND_NAMES = {"b": "bool", "i": "signed integer", "u": "unsigned integer", "f": "float",
               "c": "complex"}  # fmt: skip
+
+
+def from_copies(oracle):
+    """The oracle, of copies of integers: NumPy looks at all indices, then reads them once more, and
+    another thread may have changed them in between."""
+
+    @functools.wraps(oracle)
+    def run(attrs, *arrays):
+        return oracle(attrs, *[np.array(a) if a.dtype.kind in "iu" else a for a in arrays])
+
+    return run
 
 
 def is_weak(x):

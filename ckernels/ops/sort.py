@@ -51,7 +51,7 @@ def _grad_partition(node, g):
 _numpy_order(
     "numpy_argsort",
     "int64",
-    lambda a, x: x.argsort(a["axis"]).astype("int64", copy=False),
+    lambda a, x: np.array(x).argsort(a["axis"]).astype("int64", copy=False),
     lambda node, g: (None,),
     "np.argsort along attrs['axis'], equal elements as NumPy's fastest sort leaves them.",
 )
@@ -76,7 +76,7 @@ def part_of(kth, size):
 def _places_parted(a, x):
     part = part_of(a["kth"], x.shape[a["axis"]])
     if part is None:  # NumPy has another way, or refuses it
-        return np.argpartition(x, a["kth"], a["axis"]).astype("int64", copy=False)
+        return np.argpartition(np.array(x), a["kth"], a["axis"]).astype("int64", copy=False)
     x = np.moveaxis(x, a["axis"], -1)
     found = _first_places({"axis": x.ndim - 1, "falling": part[0], "count": part[1]}, x)
     chosen = np.zeros(x.shape, bool)
@@ -179,7 +179,7 @@ Op(
     "argsort",
     "opaque",
     lambda a, x: ("int64", x.shape),
-    lambda a, x: x.argsort(a["axis"], "stable").astype("int64", copy=False),
+    lambda a, x: np.array(x).argsort(a["axis"], "stable").astype("int64", copy=False),
     lambda node, g: (None,),
     ulp=0,
     cost=20,
@@ -205,7 +205,7 @@ def _first_places(attrs, x):
     _check_count(attrs, x.shape)
     if attrs["falling"]:  # sorted the other way round and turned, the first of equals stay first
         x = np.flip(x, axis)
-    order = np.argsort(x, axis, kind="stable").astype("int64")
+    order = np.argsort(np.array(x), axis, kind="stable").astype("int64")
     if attrs["falling"]:
         order = x.shape[axis] - 1 - np.flip(order, axis)
     return np.take(order, np.arange(count), axis)

@@ -13,7 +13,7 @@ from ..base.errors import ArgumentError, DTypeError, IndexOutOfBounds, ShapeErro
 from ..graph.node import constant, item, make
 from ..graph.op import Op
 from ..graph.shapes import show
-from .base import cast, operands, to_node
+from .base import cast, from_copies, operands, to_node
 from .indexing.keys import getitem
 from .joining import concatenate
 from .movement import broadcast_to
@@ -99,6 +99,7 @@ def _infer_dot(attrs, data, indices, indptr, extent, y):
     return data.dtype, (far, y.shape[1])
 
 
+@from_copies
 def _run_dot(attrs, data, indices, indptr, extent, y):
     rows = rows_of("the dot product", indices, indptr, extent.shape)
     check_data("the dot product", data, indices)
@@ -149,6 +150,7 @@ def _infer_sample(attrs, indices, indptr, extent, u, v):
     return u.dtype, indices.shape
 
 
+@from_copies
 def _run_sample(attrs, indices, indptr, extent, u, v):
     _infer_sample(attrs, *(_Known(a) for a in (indices, indptr, extent, u, v)))
     rows = rows_of("sampling", indices, indptr, extent.shape)
@@ -196,6 +198,7 @@ def _infer_dense(attrs, data, indices, indptr, extent):
     return data.dtype, structure_of("to_dense", indices, indptr, extent, data)
 
 
+@from_copies
 def _run_dense(attrs, data, indices, indptr, extent):
     rows = rows_of("to_dense", indices, indptr, extent.shape)
     check_data("to_dense", data, indices)
@@ -232,6 +235,7 @@ def _infer_take(attrs, indices, indptr, extent, x):
     return x.dtype, indices.shape
 
 
+@from_copies
 def _run_take(attrs, indices, indptr, extent, x):
     _infer_take(attrs, *(_Known(a) for a in (indices, indptr, extent, x)))
     rows = rows_of("reading at stored places", indices, indptr, extent.shape)
@@ -265,6 +269,7 @@ def _infer_rows(attrs, indices, indptr, extent):
     return indices.dtype, indices.shape
 
 
+@from_copies
 def _run_rows(attrs, indices, indptr, extent):
     rows = rows_of("the rows of a sparse matrix", indices, indptr, extent.shape)
     return np.append(rows, np.zeros(len(indices) - len(rows))).astype(indices.dtype)
@@ -287,6 +292,7 @@ def _infer_order(attrs, indices, indptr, extent):
     return [("int64", indices.shape), (indptr.dtype, (None if columns is None else columns + 1,))]
 
 
+@from_copies
 def _run_order(attrs, indices, indptr, extent):
     rows = rows_of("turning a sparse matrix", indices, indptr, extent.shape)
     used = indices[: len(rows)]
@@ -307,6 +313,7 @@ Op(
 )
 
 
+@from_copies
 def _run_interleave(attrs, count, *indptrs):
     starts = np.append(0, np.cumsum([p[-1] for p in indptrs]))[:-1]
     pieces = [
@@ -332,6 +339,7 @@ Op(
 )
 
 
+@from_copies
 def _run_merge(attrs, indices, indptr, extent):
     rows = rows_of("merging places", indices, indptr, extent.shape)
     places = rows * extent.shape[1] + indices[: len(rows)].astype("int64")
@@ -381,6 +389,7 @@ def _infer_held(attrs, held, ends, like):
     return "int32", like.shape
 
 
+@from_copies
 def _run_held(attrs, held, ends, like):
     if not np.array_equal(np.diff(ends), held.sum(1)) or len(like) != held.sum():
         raise ArgumentError("csr_held: rows do not begin and end where their places do")

@@ -11,7 +11,7 @@ from ..base.errors import ArgumentError, DTypeError, ShapeError
 from ..graph.node import constant, make
 from ..graph.op import Op
 from ..graph.shapes import show
-from .base import cast, operands, to_node
+from .base import cast, from_copies, operands, to_node
 from .indexing.advanced import take
 from .indexing.keys import getitem
 from .joining import concatenate
@@ -82,6 +82,7 @@ def _infer_counts(attrs, *parts):
     return "int64", (rows,)
 
 
+@from_copies
 def _run_counts(attrs, *parts):
     count = np.zeros(parts[2].shape[0], "int64")
     columns = max(parts[5].shape[1], 1)
@@ -107,6 +108,7 @@ def _infer_places(attrs, *parts):
     return parts[3].dtype, parts[7].shape
 
 
+@from_copies
 def _run_places(attrs, *parts):
     columns = max(parts[5].shape[1], 1)
     found = np.concatenate([np.zeros(0, "int64"), *_blocks_of_places(parts[:3], parts[3:6])])
@@ -148,6 +150,7 @@ def _infer_product(attrs, data, *parts):
     return data.dtype, third[0].shape
 
 
+@from_copies
 def _run_product(attrs, data, *parts):
     first, second, third = parts[:3], parts[4:7], parts[7:]
     name = "the product of two sparse matrices"

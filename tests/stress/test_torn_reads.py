@@ -3,15 +3,21 @@
 The writer gives two variables the same number over and over; whatever a function computes from
 them must come from one of its calls. Where data decides shapes a function runs in pieces, and all
 of its pieces see the same values.
+
+And functions whose indices another thread changes during a call: an error or any number, but
+nothing out of range is read.
 """
 
+import contextlib
 import threading
+import time
 
 import numpy as np
 import pytest
 
 import ckernels as K
 from ckernels import config
+from ckernels.errors import CKernelsError
 
 pytest.importorskip("ckernels._runtime", reason="the C runtime is not built")
 SIZE = 30
@@ -223,3 +229,85 @@ def test_a_writer_of_shapes_beside_ever_new_functions():
     finally:
         stop.set()
         writer.join()
+
+
+def dot_of(s, y):
+    return K.dot(s, y)
+
+
+def slope_of(s, y):
+    return K.grad(K.sum(K.square(K.dot(s, y))), y)
+
+
+def sampled(s, y):
+    return K.to_dense(s * K.dot(K.dot(s, y), K.transpose(y)))
+
+
+def product(s, y):
+    return K.to_dense(K.dot(s, s.T))
+
+
+def side_by_side(s, y):
+    return K.to_dense(K.concatenate([s, s], axis=1))
+
+
+def taken(s, y):
+    return K.to_dense(s) + K.to_dense(s * s)
+
+
+def disturbed(f, arrays, seconds=0.2):
+    """Calls of f while another thread writes: each of `arrays`, (array, what it is filled with)."""
+    stop, kept = threading.Event(), [(a, a.copy(), bad) for a, bad in arrays]
+
+    def work():
+        while not stop.is_set():
+            for array, good, bad in kept:
+                array[...] = bad
+                array[...] = good
+
+    writer, end, calls = threading.Thread(target=work), time.monotonic() + seconds, 0
+    writer.start()
+    try:
+        while time.monotonic() < end:
+            calls += 1
+            with contextlib.suppress(CKernelsError):
+                f()
+    finally:
+        stop.set()
+        writer.join()
+    return calls
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("part", ["indices", "indptr"])
+@pytest.mark.parametrize("function", [dot_of, slope_of, sampled, product, side_by_side, taken])
+def test_a_sparse_matrix_that_changes_is_read_within_range(function, part):
+    scipy = pytest.importorskip("scipy.sparse")
+    m = scipy.random(300, 200, 0.2, "csr", dtype="float32", random_state=0)
+    s, y = K.placeholder((None, None), sparse=True), K.placeholder((None, None))
+    f, ones = K.function([s, y], function(s, y), on_unused_input="ignore"), np.ones((200, 3), "f")
+    want = f(m, ones)
+    array = getattr(m, part)
+    bad = 2**31 - 1 if part == "indices" else np.arange(301) * 20000
+    assert disturbed(lambda: f(m, ones), [(array, bad)])
+    np.testing.assert_array_equal(f(m, ones), want)
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("mode", ["compiled", "reference"])
+@pytest.mark.parametrize("dtype", ["uint16", "int64"])
+def test_indices_that_change_are_looked_at_as_they_are_read(dtype, mode):
+    """Also where an error is put into words."""
+    x = K.placeholder((None, None))
+    i = K.placeholder((None, None), dtype=dtype)
+    f = K.function([x, i], K.take_along_axis(x, i, axis=0), mode=mode)
+    at, rows = np.zeros((512, 40), dtype), np.ones((60, 40), "f")
+    assert disturbed(lambda: f(rows, at), [(at, np.iinfo(dtype).max >> 8)]) > 1
+    np.testing.assert_array_equal(f(rows, at), np.ones((512, 40)))
+
+
+def test_a_mask_that_changes_is_counted_once():
+    x, m = K.placeholder((None, None)), K.placeholder((None, None), dtype="bool")
+    f, mask = K.function([x, m], x[m]), np.zeros((60, 40), bool)
+    assert disturbed(lambda: f(np.ones((60, 40)), mask), [(mask, True)]) > 1
+    assert f(np.ones((60, 40)), mask).shape == (0,)

@@ -12,7 +12,7 @@ from ... import ops
 from ...base import dtypes
 from ...base.errors import NotSupported
 from ...graph.node import Node, constant
-from ..promote import kind_of, supported
+from ..promote import check_fits, kind_of, supported
 from .base import as_operand, node_of, row, typed
 
 
@@ -166,11 +166,12 @@ _triangle(np.triu, ops.triu)
 @row(np.diag)
 def diag(rule, v, k=0):
     x = node_of(v, rule)
-    return ops.diag(x, k) if x.ndim == 1 else ops.diagonal(x, k)
+    return ops.diag(x, k) if x.ndim == 1 else diagonal(rule, x, k)
 
 
 @row(np.diagonal)
 def diagonal(rule, a, offset=0, axis1=0, axis2=1):
+    check_fits(offset, "int32")
     return ops.diagonal(node_of(a, rule), offset, axis1, axis2)
 
 

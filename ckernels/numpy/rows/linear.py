@@ -11,6 +11,7 @@ from ...base.errors import NotSupported
 from ...ops.shape import sized, times
 from .arranging import common_nodes
 from .base import agreeing, contracted, inner_of_rows, newer, node_of, outer, row, ufunc
+from .filling import diagonal
 from .reductions import largest, total
 
 NONE = np._NoValue
@@ -49,7 +50,7 @@ def tensordot(rule, a, b, axes=2):
 
 @row(np.trace)
 def trace(rule, a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
-    return total(rule, ops.diagonal(node_of(a, rule), offset, axis1, axis2), -1, dtype)
+    return total(rule, diagonal(rule, a, offset, axis1, axis2), -1, dtype)
 
 
 @row(np.kron)

@@ -11,7 +11,7 @@ from ...base.errors import ArgumentError, DTypeError, IndexOutOfBounds, KeyShape
 from ...graph.node import Node, constant, item, make
 from ...graph.op import Op
 from ...graph.shapes import axis_of, broadcast, show
-from ..base import cast, expand, to_node, unbroadcast, zeros_like
+from ..base import cast, expand, from_copies, to_node, unbroadcast, zeros_like
 from ..elementwise import clip, mod
 from ..movement import broadcast_to, flatten, reshape, squeeze
 from ..shape import size_of, sized, times
@@ -68,6 +68,7 @@ def _infer_take(attrs, x, indices):
     return x.dtype, _taken(x.shape, axis, indices.shape)
 
 
+@from_copies
 def _run_take(attrs, x, indices):
     check_range(indices, attrs["axis"], x.shape[attrs["axis"]])
     if indices.size == 0:
@@ -117,6 +118,7 @@ def _infer_scatter(attrs, like, indices, g):
     return g.dtype, like.shape
 
 
+@from_copies
 def _run_scatter(attrs, like, indices, g):
     axis = attrs["axis"]
     check_range(indices, axis, like.shape[axis])
@@ -147,6 +149,7 @@ def scatter_add(like, indices, g, axis=0):
     )
 
 
+@from_copies
 def _run_equal(attrs, indices, like):
     size = like.shape[0]
     check_range(indices, 0, size)
@@ -187,6 +190,7 @@ def _wide(x, indices, axis):
     return tuple(np.broadcast_to(a, _taken(rest, axis, (a.shape[axis],))) for a in (x, indices))
 
 
+@from_copies
 def _run_along(attrs, x, indices):
     axis = attrs["axis"]
     check_range(indices, axis, x.shape[axis])
@@ -206,6 +210,7 @@ Op(
 )
 
 
+@from_copies
 def _run_put_along(attrs, like, indices, g):
     axis = attrs["axis"]
     check_range(indices, axis, like.shape[axis])
@@ -313,6 +318,7 @@ def key_of(template, x, indices):
     return tuple([entry(t) for t in template])
 
 
+@from_copies
 def _run_advanced(attrs, x, *indices):
     return np.array(x[key_of(attrs["template"], x, indices)])
 
@@ -351,6 +357,7 @@ def infer_write(attrs, x, y, *indices):
 
 
 def _run_write(inc):
+    @from_copies
     def run(attrs, x, y, *indices):
         out = np.array(x, order="C")
         key = key_of(attrs["template"], x, indices)
@@ -382,6 +389,7 @@ def _grad_set(node, g):
     return (gx, unbroadcast(part, y)) + (None,) * len(indices)
 
 
+@from_copies
 def _run_last(attrs, g, *indices):
     """g at the indices; where several write to one place only the last one counts, so gets it."""
     key = key_of(attrs["template"], g, indices)
@@ -447,10 +455,15 @@ def _infer_mask(attrs, x, mask):
     return [("int64", (None,))] * mask.ndim
 
 
+def _places(x):
+    """x.nonzero() of a copy: NumPy counts first, and writes as many places of a table."""
+    return np.array(x).nonzero()
+
+
 def _run_mask(attrs, x, mask):
     _check_mask(mask.shape, x.shape, attrs["axis"])
     # a vector's are one array already, those of a table its columns
-    return tuple([i.astype("int64", copy=mask.ndim > 1) for i in mask.nonzero()])
+    return tuple([i.astype("int64", copy=mask.ndim > 1) for i in _places(mask)])
 
 
 Op(
@@ -465,7 +478,7 @@ Op(
     "nonzero",
     "opaque",
     lambda a, x: [("int64", (None,))] * x.ndim,
-    lambda a, x: tuple([i.astype("int64", copy=False) for i in x.nonzero()]),
+    lambda a, x: tuple([i.astype("int64", copy=False) for i in _places(x)]),
     lambda node, g: (None,),
     doc="Index vectors of the elements that are not zero, one per axis.",
 )
@@ -553,6 +566,7 @@ def _infer_repeat_index(attrs, counts, size):
     return "int64", (length,)
 
 
+@from_copies
 def _run_repeat_index(attrs, counts, size):
     if len(counts) != size:
         raise ShapeError(f"repeat got {len(counts)} counts for an axis of size {int(size)}")

@@ -8,7 +8,7 @@ from ...base import dtypes
 from ...base.errors import DTypeError
 from ...graph.node import make
 from ...graph.op import Op
-from ..base import cast, ones_like, unbroadcast
+from ..base import cast, from_copies, ones_like, unbroadcast
 from ..elementwise import maximum, mul, neg, sub, true_div, where
 from ..logic import eq
 from ..movement import broadcast_to
@@ -27,6 +27,7 @@ def _infer(attrs, x, y, *indices):
     return infer_write(attrs, x, y, *indices)
 
 
+@from_copies
 def _run(attrs, x, y, *indices):
     out = np.array(x, order="C")
     where = np.arange(x.size).reshape(x.shape)[key_of(attrs["template"], x, indices)]

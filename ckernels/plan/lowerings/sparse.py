@@ -1,7 +1,8 @@
 """Launches of the ops on compressed sparse rows: one template, a body for each op.
 
-Each kernel looks at all indices it is going to follow before it follows one. All are parallel over
-rows but `order`. Products are in sparse_dot.py and sparseproduct.py.
+Each kernel looks at all indices it is going to follow before it follows one, and follows none out
+of range whatever another thread makes of them meanwhile. All are parallel over rows but `order`.
+Products are in sparse_dot.py and sparse_product.py.
 """
 
 from ...base import dtypes
@@ -12,7 +13,6 @@ from ...codegen.raw import Dims, RawKernel, block
 from ...schedule.cost import work
 
 WORDS = ("float32", "float64", "int32", "int64", "uint32", "uint64")  # what vectors multiply
-PADDING = ("if (hi == rows) for (int64_t q = indptr[rows]; q < stored; q++) out[q] = 0;",)
 
 
 def c_type(dtype):
@@ -28,6 +28,7 @@ class SparseKernel:
     def __init__(self, plan, node, indices, indptr, extent):
         self.plan, self.node = plan, node
         self.indices, self.indptr = gapless(plan, indices, indptr)
+        self.matrices = {"": (self.indices, self.indptr, "columns")}
         self.rows, self.columns = extent.shape[:2]
         self.stored = indices.shape[0]
         self.dims = Dims()
@@ -36,6 +37,24 @@ class SparseKernel:
         self.ins, self.outs = [], []
         for name, layout in (("indices", self.indices), ("indptr", self.indptr)):
             self.read(name, layout, dtypes.C_NAMES[layout.dtype])
+
+    def column(self, q, of=""):
+        """C of the column of entry `q`; of: what the names of another matrix begin with."""
+        indices, _, columns = self.matrices[of]
+        return within(indices, f"{of}indices + {q}", columns)
+
+    def edge(self, row, of=""):
+        """C of where a row begins, the one before it ends."""
+        return within(self.matrices[of][1], f"{of}indptr + {row}", f"{of}used + 1")
+
+    def entries(self, body, q="q", row="r", of=""):
+        """C that runs `body` for each entry of a row."""
+        first, end = self.edge(row, of), self.edge(f"{row} + 1", of)
+        return f"for (int64_t {q} = {first}, end_{q} = {end}; {q} < end_{q}; {q}++) {body}"
+
+    def padding(self):
+        """C that clears `out` behind the entries of the last row."""
+        return f"if (hi == rows) for (int64_t q = {self.edge('rows')}; q < stored; q++) out[q] = 0;"
 
     def read(self, name, layout, kind=None):
         self.ins.append((f"const {kind or c_type(layout.dtype)} *const {name}", layout))
@@ -63,6 +82,8 @@ class SparseKernel:
                 ("sizes", block(self.dims.lines, 1)),
                 ("begin", "0" if whole else "lo"),
                 ("end", "rows" if whole else "hi"),
+                ("first", self.edge("begin")),
+                ("last", self.edge("end")),
                 ("uindex", f"uint{index}_t"),
                 ("body", block(body, 1)),
             ),
@@ -82,6 +103,11 @@ class SparseKernel:
             ),
             [self.node],
         )
+
+
+def within(layout, place, size):
+    """C of the index at a place of an array of indices, 0 .. size - 1 whatever it is."""
+    return f"ck_within_{dtypes.SUFFIX[layout.dtype]}({place}, {size})"
 
 
 def fits(indices, indptr, extent, data=None):
@@ -116,8 +142,7 @@ def dense(plan, node):
         "for (int64_t r = lo; r < hi; r++) {",
         f"    {c_type(data.dtype)} *const to = out + r * columns;",
         "    __builtin_memset(to, 0, columns * sizeof *to);",
-        "    for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++) "
-        "to[indices[q]] += data[q];",
+        f"    {write.entries('')}to[{write.column('q')}] += data[q];",
         "}",
     ]
     size = dtypes.ITEMSIZE[data.dtype]
@@ -143,9 +168,8 @@ def take(plan, node):
     write.dims.put(layout.strides[1], "by_column")
     body = [
         "for (int64_t r = lo; r < hi; r++)",
-        "    for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++)",
-        "        out[q] = x[r * by_row + indices[q] * by_column];",
-        *PADDING,
+        f"    {write.entries('')}out[q] = x[r * by_row + {write.column('q')} * by_column];",
+        write.padding(),
     ]
     write.launch(
         "a dense matrix at the places of sparse rows: one row per unit of the range",
@@ -167,9 +191,8 @@ def rows(plan, node):
     write = SparseKernel(plan, node, indices, indptr, extent)
     write.write("out", plan.place(node))
     body = [
-        "for (int64_t r = lo; r < hi; r++)",
-        "    for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++) out[q] = r;",
-        *PADDING,
+        f"for (int64_t r = lo; r < hi; r++) {write.entries('out[q] = r;')}",
+        write.padding(),
     ]
     write.launch(
         "the row of each stored number: one row per unit of the range",
@@ -191,13 +214,15 @@ def order(plan, node):
     write.write("ends", outs[1])
     body = [
         "for (int64_t c = 0; c <= columns; c++) ends[c] = 0;",
-        "const int64_t used = indptr[rows];",
-        "for (int64_t q = 0; q < used; q++) ends[indices[q] + 1]++;",
+        f"for (int64_t q = 0; q < last_entry; q++) ends[{write.column('q')} + 1]++;",
         "for (int64_t c = 0; c < columns; c++) ends[c + 1] += ends[c];",
-        "for (int64_t q = 0; q < used; q++) order[ends[indices[q]]++] = q;",
+        "for (int64_t q = 0; q < last_entry; q++) {",
+        f"    const int64_t to = ends[{write.column('q')}]++;",
+        "    if (to < stored) order[to] = q;",
+        "}",
         "for (int64_t c = columns; c > 0; c--) ends[c] = ends[c - 1];",
         "ends[0] = 0;",
-        "for (int64_t q = used; q < stored; q++) order[q] = q;",
+        "for (int64_t q = last_entry; q < stored; q++) order[q] = q;",
     ]
     write.launch(
         "the order of stored numbers by column: one unit",
@@ -226,8 +251,8 @@ def interleave(plan, node):
         start.append(f"(int64_t)i{k}[lo]")
         fall.append(f"i{k}[r] > i{k}[r + 1]")
         copies += [
-            f"    for (int64_t q = i{k}[r]; q < (int64_t)i{k}[r + 1]; q++) out[at++] = "
-            f"{' + '.join(base)} + q;"
+            f"    for (int64_t q = i{k}[r]; at < count && q < (int64_t)i{k}[r + 1]; q++) "
+            f"out[at++] = {' + '.join(base)} + q;"
         ]
         base.append(f"(int64_t)i{k}[rows]")
     lines += [

@@ -8,7 +8,7 @@ threads.
 from ...base import dtypes
 from ...base.machine import NS_BYTE, NS_ENTRY, VECTOR
 from ...schedule.cost import work
-from .sparse import PADDING, WORDS, SparseKernel, c_type, fits, gapless
+from .sparse import WORDS, SparseKernel, c_type, fits, gapless
 
 STRIP = 4 * VECTOR  # bytes of a strip of columns, where there are enough of them
 STRIPS = 4  # strips at least, where that leaves whole vectors
@@ -89,7 +89,7 @@ def when(condition, line):
     return f"if ({condition}) {line}" if condition else line
 
 
-def forward_strip(kind):
+def forward_strip(kind, column):
     """A strip of a row of the product: a sum of strips of rows of the dense matrix."""
 
     def inner(parts):
@@ -108,7 +108,7 @@ def forward_strip(kind):
         return [
             *sums,
             "for (int64_t q = first; q < last; q++) {",
-            f"    const {kind} *const from = y + indices[q] * by + j;",
+            f"    const {kind} *const from = y + {column('q')} * by + j;",
             *("    " + line for line in adds),
             "}",
             *stores,
@@ -117,7 +117,7 @@ def forward_strip(kind):
     return inner
 
 
-def backward_strip(kind):
+def backward_strip(kind, write):
     """A strip of columns of the product with the transpose: rows of y added where indices say."""
 
     def inner(parts):
@@ -135,8 +135,8 @@ def backward_strip(kind):
             "for (int64_t r = 0; r < rows; r++) {",
             f"    const {kind} *const from = y + r * by + j;",
             *("    " + line for line in loads),
-            "    for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++) {",
-            f"        {kind} *const to = out + indices[q] * k + j;",
+            f"    {write.entries('{')}",
+            f"        {kind} *const to = out + {write.column('q')} * k + j;",
             *("        " + line for line in stores),
             "    }",
             "}",
@@ -145,29 +145,28 @@ def backward_strip(kind):
     return inner
 
 
-def forward_column(kind):
+def forward_column(kind, column):
     """A row of the product with a vector. Short rows: one loop, whose end is predicted best."""
     return [
         "if (k == 1) {",
         f"    {kind} s0 = 0, s1 = 0, s2 = 0, s3 = 0;",
         "    int64_t q = first;",
         "    if (last - first >= 32) for (; q + 4 <= last; q += 4) {",
-        *(f"        s{i} += data[q + {i}] * y[indices[q + {i}]];" for i in range(4)),
+        *(f"        s{i} += data[q + {i}] * y[{column(f'q + {i}')}];" for i in range(4)),
         "    }",
-        "    for (; q < last; q++) s0 += data[q] * y[indices[q]];",
+        f"    for (; q < last; q++) s0 += data[q] * y[{column('q')}];",
         "    to[0] = (s0 + s1) + (s2 + s3);",
         "    continue;",
         "}",
     ]
 
 
-def backward_column(kind):
+def backward_column(kind, write):
     """The product of the transpose with a vector."""
     return [
         "if (k == 1) {",
         "    for (int64_t r = 0; r < rows; r++)",
-        "        for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++)",
-        "            out[indices[q]] += data[q] * y[r];",
+        f"        {write.entries('')}out[{write.column('q')}] += data[q] * y[r];",
         "    continue;",
         "}",
     ]
@@ -194,11 +193,11 @@ def dot(plan, node):
     if not node.attrs["back"]:
         body = [
             "for (int64_t r = lo; r < hi; r++) {",
-            "    const int64_t first = indptr[r], last = indptr[r + 1];",
+            f"    const int64_t first = {write.edge('r')}, last = {write.edge('r + 1')};",
             f"    {kind} *const to = out + r * k;",
         ]
-        body += ["    " + line for line in forward_column(kind)]
-        inner = forward_strip(kind)
+        body += ["    " + line for line in forward_column(kind, write.column)]
+        inner = forward_strip(kind, write.column)
         body += [
             "    " + line
             for line in whole(data.dtype, "0", "k", inner) + overlapping(data.dtype, inner)
@@ -220,8 +219,8 @@ def dot(plan, node):
         "    else for (int64_t c = 0; c < columns; c++)",
         "        for (int64_t j = left; j < right; j++) out[c * k + j] = 0;",
     ]
-    body += ["    " + line for line in backward_column(kind)]
-    inner = backward_strip(kind)
+    body += ["    " + line for line in backward_column(kind, write)]
+    inner = backward_strip(kind, write)
     body += [
         "    " + line
         for line in whole(data.dtype, "left", "right", inner) + rest(data.dtype, "right", inner)
@@ -255,10 +254,13 @@ def sample(plan, node):
     body = [
         "for (int64_t r = lo; r < hi; r++) {",
         f"    const {kind} *const a = u + r * by_u;",
-        "    int64_t q = indptr[r];",
-        "    const int64_t last = indptr[r + 1];",
+        f"    int64_t q = {write.edge('r')};",
+        f"    const int64_t last = {write.edge('r + 1')};",
         "    for (; q + 4 <= last; q += 4) {",
-        *(f"        const {kind} *const b{i} = v + indices[q + {i}] * by_v;" for i in range(4)),
+        *(
+            f"        const {kind} *const b{i} = v + {write.column(f'q + {i}')} * by_v;"
+            for i in range(4)
+        ),
         f"        {kind} {sums.replace(',', ' = 0,')} = 0;",
         f"        #pragma omp simd reduction(+:{sums})",
         "        for (int64_t j = 0; j < k; j++) {",
@@ -267,14 +269,14 @@ def sample(plan, node):
         *(f"        out[q + {i}] = s{i};" for i in range(4)),
         "    }",
         "    for (; q < last; q++) {",
-        f"        const {kind} *const b = v + indices[q] * by_v;",
+        f"        const {kind} *const b = v + {write.column('q')} * by_v;",
         f"        {kind} s = 0;",
         "        #pragma omp simd reduction(+:s)",
         "        for (int64_t j = 0; j < k; j++) s += a[j] * b[j];",
         "        out[q] = s;",
         "    }",
         "}",
-        *PADDING,
+        write.padding(),
     ]
     took = work(NS_ENTRY, write.stored)
     took += work(2 * dtypes.ITEMSIZE[u.dtype] * NS_BYTE, k, write.stored)

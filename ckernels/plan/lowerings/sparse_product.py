@@ -8,36 +8,12 @@ on the number of threads, nor do results.
 from ...base import dtypes
 from ...base.machine import NS_ENTRY
 from ...schedule.cost import work
-from .sparse import PADDING, WORDS, SparseKernel, c_type, fits, gapless
+from .sparse import WORDS, SparseKernel, c_type, fits, gapless
 
 CHUNKS = 16  # of rows at most, ...
 SCRATCH = 8 << 20  # ... and bytes of all their scratch, where one row is not more
 
-CHECKS = """\
-if (b_indptr[0] != 0 || (int64_t)b_indptr[columns] > b_stored) return CK_EVALUE;
-for (int64_t r = 0; r < columns; r++) bad |= b_indptr[r] > b_indptr[r + 1];
-if (bad) return CK_EVALUE;
-const b_uindex b_limit = wide < (b_uindex)-1 ? wide : (b_uindex)-1;
-for (int64_t q = 0; q < (int64_t)b_indptr[columns]; q++) bad |= (b_uindex)b_indices[q] >= b_limit;
-if (bad) return CK_EINDEX;""".splitlines()
-
-THIRD = """\
-if (c_indptr[0] != 0 || (int64_t)c_indptr[rows] > c_stored) return CK_EVALUE;
-for (int64_t r = 0; r < rows; r++) bad |= c_indptr[r] > c_indptr[r + 1];
-if (bad) return CK_EVALUE;
-const c_uindex c_limit = wide < (c_uindex)-1 ? wide : (c_uindex)-1;
-for (int64_t q = 0; q < (int64_t)c_indptr[rows]; q++) bad |= (c_uindex)c_indices[q] >= c_limit;
-if (bad) return CK_EINDEX;""".splitlines()
-
 CHUNK = ("const int64_t top = u * chunk, bottom = top + chunk < rows ? top + chunk : rows;",)
-
-# Every place of a row once; `mark` holds the last row that saw a column.
-EACH_PLACE = """\
-    for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++)
-        for (int64_t s = b_indptr[indices[q]]; s < (int64_t)b_indptr[indices[q] + 1]; s++) {
-            const int64_t j = b_indices[s];
-            if (mark[j] == r) continue;
-            mark[j] = r;""".splitlines()
 
 # Columns of a row in order: from the marks where the row is dense, else by a heap sort.
 SORT = """\
@@ -65,17 +41,40 @@ class Product(SparseKernel):
         super().__init__(plan, node, *first)
         indices, indptr, extent = second
         self.wide = extent.shape[1]
-        self.head = [*self.matrix("b", indices, indptr), *CHECKS]
         self.dims.put(self.wide, "wide")
+        self.head = self.matrix("b_", indices, indptr, "columns")
 
-    def matrix(self, name, indices, indptr):
-        """Read another matrix; the lines that declare what checks need."""
+    def matrix(self, of, indices, indptr, rows):
+        """Read another matrix, of `wide` columns; the lines that check it."""
         places, ends = gapless(self.plan, indices, indptr)
         for what, layout in (("indices", places), ("indptr", ends)):
-            self.read(f"{name}_{what}", layout, dtypes.C_NAMES[layout.dtype])
-        self.dims.put(indices.shape[0], f"{name}_stored")
-        bits = dtypes.ITEMSIZE[places.dtype] * 8
-        return [f"typedef uint{bits}_t {name}_uindex;"]
+            self.read(f"{of}{what}", layout, dtypes.C_NAMES[layout.dtype])
+        self.dims.put(indices.shape[0], f"{of}stored")
+        self.matrices[of] = places, ends, "wide"
+        kind = f"uint{dtypes.ITEMSIZE[places.dtype] * 8}_t"
+        return f"""\
+const int64_t {of}used = wide ? {of}stored : 0, {of}end = {self.edge(rows, of)};
+const {kind} {of}limit = wide < ({kind})-1 ? wide : ({kind})-1;
+if ({of}indptr[0] != 0 || (int64_t){of}indptr[{rows}] > {of}stored) return CK_EVALUE;
+for (int64_t r = 0; r < {rows}; r++) bad |= {of}indptr[r] > {of}indptr[r + 1];
+if (bad) return CK_EVALUE;
+for (int64_t q = 0; q < {of}end; q++) bad |= ({kind}){of}indices[q] >= {of}limit;
+if (bad) return CK_EINDEX;""".splitlines()
+
+    def each_place(self, *lines):
+        """C that runs `lines` for each column j of row r once; `mark` holds the last row that saw
+        a column."""
+        return [
+            "    " + self.entries("{"),
+            f"        const int64_t k = {self.column('q')};",
+            "        " + self.entries("{", "s", "k", "b_"),
+            f"            const int64_t j = {self.column('s', 'b_')};",
+            "            if (mark[j] == r) continue;",
+            "            mark[j] = r;",
+            *("            " + line for line in lines),
+            "        }",
+            "    }",
+        ]
 
     def scratch(self, name, dtype):
         """One dense row for each chunk; the number of chunks."""
@@ -125,7 +124,7 @@ def counts(plan, node):
         "places in the rows of a product of sparse matrices: chunks of rows",
         count,
         before,
-        ["int64_t n = 0;", *EACH_PLACE, "            n++;", "        }", "out[r] = n;"],
+        ["int64_t n = 0;", *write.each_place("n++;"), "out[r] = n;"],
     )
     return True
 
@@ -148,10 +147,7 @@ def places(plan, node):
         "if (first < 0 || room < 0 || room > total - first) return CK_EVALUE;",
         f"{kind} *const to = out + first;",
         "int64_t n = 0;",
-        *EACH_PLACE,
-        "            if (n == room) return CK_EVALUE;",
-        "            to[n++] = j;",
-        "        }",
+        *write.each_place("if (n == room) return CK_EVALUE;", "to[n++] = j;"),
         "if (n != room) return CK_EVALUE;",
         *SORT.replace("$type", kind).splitlines(),
     ]
@@ -171,30 +167,24 @@ def product(plan, node):
     ):
         return False
     write = Product(plan, node, first, second)
-    write.head += [*write.matrix("c", *third[:2]), *THIRD]
+    write.head += write.matrix("c_", *third[:2], "rows")
     for name, layout in zip(("a", "b"), gapless(plan, data, other)):
         write.read(name, layout)
     kind = c_type(data.dtype)
     count, row = write.scratch("sum", data.dtype)
     write.outs.append((f"{kind} *const out", plan.place(node)))
     # Sums at other places are made too and never read.
-    wanted = "for (int64_t q = c_indptr[r]; q < (int64_t)c_indptr[r + 1]; q++) "
+    column = write.column("q", "c_")
     each = [
-        wanted + "sum[c_indices[q]] = 0;",
-        "for (int64_t q = indptr[r]; q < (int64_t)indptr[r + 1]; q++) {",
+        write.entries(f"sum[{column}] = 0;", of="c_"),
+        write.entries("{"),
         f"    const {kind} factor = a[q];",
-        "    const int64_t last = b_indptr[indices[q] + 1];",
-        "    for (int64_t s = b_indptr[indices[q]]; s < last; s++)",
-        "        sum[b_indices[s]] += factor * b[s];",
+        f"    const int64_t k = {write.column('q')};",
+        "    " + write.entries(f"sum[{write.column('s', 'b_')}] += factor * b[s];", "s", "k", "b_"),
         "}",
-        wanted + "out[q] = sum[c_indices[q]];",
+        write.entries(f"out[q] = sum[{column}];", of="c_"),
     ]
-    pad = (
-        PADDING[0]
-        .replace("hi == rows", "bottom == rows")
-        .replace("indptr", "c_indptr")
-        .replace("stored", "c_stored")
-    )
+    pad = "if (bottom == rows) for (int64_t q = c_end; q < c_stored; q++) out[q] = 0;"
     write.rows_of(
         "numbers of a product of sparse matrices at given places: chunks of rows",
         count,
