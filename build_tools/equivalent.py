@@ -23,6 +23,9 @@ EQUIVALENT = {
         ),
     },
     "ckernels/graph/shapes.py": {
+        "never `if len(shapes) == 2`": (
+            "Two shapes are the most frequent case: the general way finds the same, more slowly."
+        ),
         "without `or type(y) is int and x == y`": (
             "Where this knows no answer the general way finds the same one."
         ),
@@ -139,6 +142,9 @@ EQUIVALENT = {
         ),
     },
     "ckernels/rewrite/scan/prune.py": {
+        "without `or key in tried`": (
+            "What could drop nothing once can drop nothing again: it depends on the scan alone."
+        ),
         "`half is rest` is `half is not rest`": (
             "A slice of no steps shows as much of either part."
         ),
@@ -224,6 +230,24 @@ EQUIVALENT = {
     "ckernels/src/plan/sizes.c": {
         "`>` for `>=` in `if (at[i] >= INT64_MAX / 4)`, column 18": (
             "Blocks lie on whole lines of the cache, so none lies at this odd number."
+        ),
+    },
+    "ckernels/plan/binder.py": {
+        "without `and root.uid not in plan.layouts`": (
+            "A copy that is there already and what it was copied from hold the same numbers."
+        ),
+        "without `and self.refused`": (
+            "Nothing is in an empty set: it saves the key of the kernel."
+        ),
+    },
+    "ckernels/codegen/passes.py": {
+        "without `or i in seen`": (
+            "What was met is met again, and put into the same set: it saves the way."
+        ),
+    },
+    "ckernels/rewrite/scan/opened.py": {
+        "never `if not shapes_known(body)`": (
+            "Rewriting changes no value: it would be work for a body that its oracle runs."
         ),
     },
 }

@@ -320,11 +320,6 @@ def views_outside(node):
     their axes are the last ones that it makes, as scales of channels behind groups of them. Code: f
     is any elementwise op, of any number of operands.
     """
-    for i in node.inputs:
-        if i.op.name in RESHAPING or i.op.name == "neg":
-            break
-    else:
-        return None
     views = [v for v in map(view_in, node.inputs) if v is not None]
     if not views or node.op.name in KEEP_OPERANDS or node.op.name == "neg":
         return None

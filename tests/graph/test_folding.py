@@ -82,3 +82,10 @@ def test_sizes_of_sizes():
     small = ops.cast(sizes, "int32")
     assert of_sizes(fold(ops.cast(small, "int64")))
     assert fold(ops.neg(small)).op.name == "neg"
+
+
+def test_what_is_made_of_sizes_has_its_own_dtype():
+    size = ShapeClass().symbol(("input", 0, 0), "n", 7)
+    assert sizes_constant([size], (1,)).dtype == "int64"
+    for dtype in ("float64", "float32", "int32", "int64"):
+        assert constant(np.array(2, dtype), sized=True).dtype == dtype

@@ -95,7 +95,7 @@ def test_the_same_elements():
 
 
 def test_near_misses():
-    """Another part in the same form, and parts that a view takes apart."""
+    """Another part or order in the same form, and parts that a view takes apart."""
     x = placeholder("float64", (7,), "x")
     e = ops.exp(x)
 
@@ -107,3 +107,8 @@ def test_near_misses():
     assert reduced_axes(total, "sum", pairs(e[1:])) is None
     assert reduced_axes(ops.sum(e, (0,), keepdims=True), "sum", pairs(e[:6])) is None
     assert reduced_axes(total, "sum", e[:3]) is None
+    square = ops.exp(placeholder("float64", (2, 3), "y"))
+    turned = pairs(ops.transpose(square))
+    total = ops.sum(turned, (1,), keepdims=True)
+    assert reduced_axes(total, "sum", turned) == (1,)
+    assert reduced_axes(total, "sum", pairs(square)) is None

@@ -72,6 +72,16 @@ def test_equal_bins(dtype):
     assert native(f) and once.dtype == np.int64
 
 
+def test_equal_bins_of_halves():
+    """They are left to NumPy: what lies in memory is no number of C."""
+    x, e = (K.placeholder((None,), dtype="float16") for _ in "xe")
+    f = K.function([x, e], Tensor(ops.equal_bins(x.node, e.node, True)))
+    edges, values = np.linspace(-1, 1, 6, dtype="float16"), RNG.normal(size=90).astype("float16")
+    inside = (values >= edges[0]) & (values <= edges[-1])
+    at = np.minimum(np.searchsorted(edges, values, "right") - 1, 4)
+    np.testing.assert_array_equal(f(values, edges), np.where(inside, at, 5))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_sorted_and_places(dtype, axis):
