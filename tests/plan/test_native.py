@@ -54,6 +54,17 @@ def test_a_kernel_that_sees_the_whole_image():
     assert [i.kind for i in f.info.program.instructions] == [GEMM]
 
 
+def test_groups_of_channels_are_no_dense_layer():
+    """Each product of theirs sees a part of the channels."""
+    g, w = numbers(6, 1, 1, 10), numbers(4, 5, 3, 10)
+    leaves = [leaf(g.shape, "float32"), leaf(w.shape, "float32")]
+    root = ops.conv_input_grad(*leaves, (4, 5), groups=2)
+    f = make_function(leaves, [root], positional_only=True)
+    parts = [np.einsum("nijo,hwco->nhwc", g[..., k : k + 5], w[..., k : k + 5]) for k in (0, 5)]
+    want = np.concatenate(parts, -1)
+    np.testing.assert_allclose(f(g, w)[0], want, rtol=1e-4, atol=1e-5)
+
+
 def test_a_kernel_that_sees_the_image_and_what_is_around_it_is_no_dense_layer():
     g, w = numbers(6, 1, 1, 10), numbers(3, 3, 2, 10)
     build = lambda g, w: ops.conv_input_grad(g, w, (3, 3), (3, 3), ((1, 1), (1, 1)))  # noqa: E731
