@@ -27,6 +27,17 @@ def test_what_leads_to_a_product(x, leads):
     assert scores.leads_to_product(x) == leads
 
 
+def test_draws_keep_where_they_hold():
+    """Hidden where a draw holds, a score is hidden by a condition like any other."""
+    drawn = ops.lt(
+        ops.random_uniform(K.placeholder((3,), dtype="int64").node, (3, 5), "float32"), 0.3
+    )
+    kept = scores.Chain(ops.where(drawn, PRODUCT, 0.0), lambda n: n is PRODUCT)
+    assert kept.drawn is not None and not kept.hidden
+    hidden = scores.Chain(ops.where(drawn, 0.0, PRODUCT), lambda n: n is PRODUCT)
+    assert hidden.drawn is None and list(hidden.hidden) == [(drawn, False)]
+
+
 def test_scales_in_one_order_are_compared():
     def keys(x):
         return scores.Chain(x, lambda n: n is PRODUCT).scale_keys()
