@@ -238,6 +238,9 @@ def test_which_axes_walk_and_which_are_picked():
     assert found.picks == ((1, (1, 2), 1, 1), (2, (2,), 2, 1))
     found = gathers.gather_of(ops.advanced_take(x, [i, j], [":", "a", ":", "a"]))
     assert found.along == (2, None, 3, None) and found.picks == ((1, (0, 1), 1, 1), (2, (1,), 3, 1))
+    start = leaf((), "int64")  # of two neighbours, along which the loop walks
+    found = gathers.gather_of(ops.advanced_take(x, [start, j], [2, "a", ":", ":"]))
+    assert found.along == (0, None, 2, 3) and found.picks == ((1, (), 0, 2), (2, (1,), 1, 1))
     found = gathers.gather_of(ops.take(x, i, 2))
     assert found.along == (0, 1, None, 4) and found.picks == ((1, (2, 3), 2, 1),)
     assert gathers.gather_of(ops.tanh(x)) is None
