@@ -59,7 +59,7 @@ def down(table):
 
 def test_slices_between_elements_are_numpys():
     jitted = check(down, A, traced=False)  # where it is no sum, each turn would be NumPy's
-    assert any("another in each turn" in why for why in jitted.report()["numpy"])
+    assert any("each turn of a loop decides" in why for why in jitted.report()["numpy"])
     starts = np.arange(0, 400, 2)  # each turn would go through all of x
     for function in (rows_of_sparse, rows_by_ints):
         jitted = check(function, starts, R.normal(size=400), traced=False)
