@@ -47,6 +47,7 @@ from .records import (
 CONVOLUTIONS = ("conv", "conv_input_grad", "conv_weight_grad")
 FLOATS = ("float32", "float64")
 MOST_SCRATCH = 1 << 30  # bytes; huge dilations of small images are left to the oracle
+MOST_LONG = (1 << 31) - 1  # native.c counts places along an axis in 31 bits
 LEAST_TRANSPOSED = L1 // 2 // FLOAT  # elements; less is in cache whichever way it is read
 
 
@@ -98,12 +99,21 @@ def axes_of(g):
     ]
 
 
+def longest(record):
+    """Elements of the longest axis along which an instruction goes."""
+    axes = [n for a in getattr(record, "axes", ()) for n in (a.size, a.result)]
+    return max(map(value_of, [*axes, getattr(record, "length", 0)]))
+
+
 def emit(plan, node, record, sources, ns, columns=0, target=None, lays=True):
-    """Add the instruction that makes the node; False where it would take too much memory.
+    """Add the instruction that makes the node; False where it would take too much memory, or an
+    axis is too long for it.
 
     columns: elements of a pixel, for an epilogue, or 0. lays: whether the target is the node, and
     not what another instruction makes it of.
     """
+    if longest(record) > MOST_LONG:
+        return False
     size = scratch(record)
     if size > MOST_SCRATCH:
         return False

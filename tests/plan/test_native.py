@@ -1,11 +1,14 @@
 """Plans of the runtime's own kernels: epilogues, sizes, what is left to the oracles."""
 
 import numpy as np
+import pytest
 from codegen.planned import leaf, plan
 
 from ckernels import ops
 from ckernels.graph.op import REGISTRY
+from ckernels.plan import native
 from ckernels.plan.instructions import GEMM
+from ckernels.plan.records import ORDER, OrderDims
 from ckernels.runtime.function import make_function
 
 RNG = np.random.default_rng(11)
@@ -98,3 +101,20 @@ def test_four_spatial_axes_and_integers_are_left_to_the_oracle():
     x, w = (RNG.integers(-5, 6, s) for s in ((2, 5, 5, 3), (2, 2, 3, 4)))
     steps, _ = plan(lambda x, w: ops.conv(x, w), x, w)
     assert [s.kind for s in steps] == [2]
+
+
+@pytest.mark.parametrize("length", [2**31 - 1, 2**31, 2**31 + 5])
+@pytest.mark.parametrize("what", range(4))
+def test_axes_of_more_places_than_a_word_counts_are_left_to_the_oracles(length, what):
+    """None of them is made: the first would take too much scratch, of the others there is none."""
+    row = OrderDims(
+        op=ORDER, width=0, kind=1, what=what, falling=0, length=length, count=length, size=0,
+        step=1, apart=1, sizes=(1, 1, 1), near=(0, 0, 0), far=(0, 0, 0), slots=1,
+        none=(0,) * OrderDims.NESTED["none"][0],
+    )  # fmt: skip
+    assert not native.emit(None, None, row, [], 0)
+    assert native.longest(row) == length
+    axis = native.AxisDims(size=length, result=3, kernel=3, stride=1, dilation=1, low=0)
+    long = native.window(0, "float32", 1, 1, 1, 1, [axis], (1,) * 5, (1,) * 5)
+    assert length < 2**31 or not native.emit(None, None, long, [], 0)
+    assert native.longest(long) == length
