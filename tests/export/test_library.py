@@ -76,7 +76,9 @@ def test_weights_in_a_file(tmp_path):
 def test_a_library_takes_each_size_up_to_a_batch(tmp_path):
     x, y = K.placeholder((None, 3), name="x"), K.placeholder((None,), name="y")
     f = K.function([x, y], [x[::2] * 2, K.sum(x * K.expand_dims(y), 0)], name="run")
-    K.export(f, tmp_path, prefix="sized", target="shared", batch=5)
+    i = K.placeholder((3,), dtype="int32", name="i")
+    functions = {"run": f, "next": K.function([i], i + 1)}
+    K.export(functions, tmp_path, prefix="sized", target="shared", batch=5)
     spec = importlib.util.spec_from_file_location("sized", tmp_path / "sized.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -89,6 +91,10 @@ def test_a_library_takes_each_size_up_to_a_batch(tmp_path):
         model.run(np.ones((6, 3)), np.ones(6))
     with pytest.raises(ValueError, match=r"y has shape \(3,\) instead of \(2,\)"):
         model.run(np.ones((2, 3)), np.ones(3))
+    np.testing.assert_array_equal(model.next([1, -5, 2**31 - 2]), [2, -4, 2**31 - 1])
+    for wrong in (2**33, 2**31, -(2**31) - 1):
+        with pytest.raises(OverflowError, match="next: i holds numbers that no int32 holds"):
+            model.next(np.array([0, 1, wrong], "int64"))
 
 
 @pytest.mark.skipif(GCC is None, reason="there is no C compiler")
