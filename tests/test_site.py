@@ -113,6 +113,7 @@ TASKS = {  # what somebody wants in the first hour: the page that answers, a wor
     "run my Theano program": ("docs/guide/from-theano.md", "theano"),
     "sample my PyMC model": ("docs/guide/pymc.md", "pm.sample"),
     "find why it is slow": ("docs/guide/performance.md", "profile"),
+    "find where a Keras 3 step spends its time": ("docs/guide/keras3.md", "profile"),
     "find where NaN comes from": ("docs/guide/errors-and-debugging.md", 'check="nan"'),
     "use all cores, or one": ("docs/guide/performance.md", "OMP_NUM_THREADS"),
     "save my weights": ("docs/guide/saving.md", "np.savez"),

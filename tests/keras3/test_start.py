@@ -87,3 +87,17 @@ def test_an_import_of_tensorflow_by_keras_says_what_to_do(monkeypatch):
 def test_a_program_without_a_backend_is_told_what_to_do(site, tmp_path):
     done = run(site, "import keras", KERAS_HOME=str(tmp_path / "none"))
     assert "set KERAS_BACKEND=ckernels before the program starts" in done.stderr
+
+
+def test_the_flag_profile_says_where_a_step_spends_its_time(site):
+    program = (
+        "import keras, numpy as np\n"
+        "model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])\n"
+        "model.compile('sgd', 'mse')\n"
+        "x = np.ones((8, 3), 'float32')\n"
+        "model.fit(x, x[:, :2], batch_size=4, epochs=2, verbose=0)\n"
+    )
+    flags = ",".join(filter(None, [os.environ.get("CKERNELS_FLAGS"), "profile=True"]))
+    done = run(site, program, KERAS_BACKEND="ckernels", CKERNELS_FLAGS=flags)
+    row = r"^ +[\d.]+ +[\d.]+ +[\d.]+ +4  matmul.* <string>:6$"
+    assert re.search(row, done.stderr, re.M), done.stderr
