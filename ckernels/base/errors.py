@@ -222,13 +222,14 @@ class CacheError(CKernelsError):
 
 
 class CompileError(CKernelsError):
-    """The C compiler refused generated code, or did not finish; `source` is the kept file."""
+    """The C compiler refused generated code, or did not finish; `source` is the kept file,
+    `complaint` what the compiler said first."""
 
     about_programs = False
 
-    def __init__(self, message, source=None):
+    def __init__(self, message, source=None, complaint=None):
         super().__init__(message)
-        self.source = source
+        self.source, self.complaint = source, complaint
 
 
 class OwnCodeError(CompileError):

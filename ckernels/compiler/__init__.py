@@ -465,7 +465,7 @@ def _compile_batch(batch, tools):
         names = ", ".join(source.name for _, source in batch)
         reason = str(error).splitlines()[0].replace("<stdin>", path or "<stdin>")
         message = f"the C compiler {tools.path} failed on {names}: {reason}"
-        raise CompileError(f"{message}\nThe source was kept: {path}", path) from error
+        raise CompileError(f"{message}\nThe source was kept: {path}", path, reason) from error
     notes = {key: _note(key, source, tools, extra) for key, source in batch}
     cache.publish(lambda store: store.put(elf, keys, notes, tools.features))
     return addresses

@@ -45,7 +45,7 @@ if runtime is not None:
     check_records(runtime)
 
 SHAPES = 64  # sets of shapes whose rewritten graph an interpreted function keeps
-_warned = False
+_warned = set()  # what was warned of: complaints of compilers, None for all else
 _applied = None
 DEFAULTS = (True, "", 512 << 20)  # of openmp, blas and pool
 _warn_lock = locks.lock()
@@ -519,10 +519,12 @@ def no_runtime():
 
 
 def warn_numpy(problem, part=""):
-    """One warning per process when compiled mode is out of reach, with what to do about it."""
-    global _warned
+    """One warning per process when compiled mode is out of reach, with what to do about it; of
+    kernels that the compiler refuses, one for each of its complaints."""
+    complaint = getattr(problem, "complaint", None)
     with _warn_lock:
-        first, _warned = not _warned, True
+        first = complaint not in _warned
+        _warned.add(complaint)
     if first:
         advice = getattr(problem, "install", "") or "Other functions may still be compiled."
         reason = str(problem).removesuffix(advice).strip()

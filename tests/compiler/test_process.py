@@ -71,13 +71,34 @@ def test_the_function_still_runs(compiledir, script, what, monkeypatch):
     x = K.placeholder((None,), name="x")
     value = np.array([0.0, 1.0, 2.0], "f")
     with config.change({"cc": bad, "cc.timeout": 0.5, "mode": "compiled"}):
-        monkeypatch.setattr(function, "_warned", False)
+        monkeypatch.setattr(function, "_warned", set())
         with pytest.warns(CKernelsWarning, match="source was kept") as seen:
             np.testing.assert_allclose(K.function([x], K.sum(K.exp(x)))(value), np.exp(value).sum())
         assert sum(issubclass(w.category, CKernelsWarning) for w in seen) == 1
         with config.change(on_compile_error="raise"):
             with pytest.raises(CompileError, match="kept"):
                 K.function([x], K.sum(K.exp(x)))(value)
+
+
+@pytest.mark.usefixtures("refused_kernels_run_in_numpy")
+@pytest.mark.parametrize("said, warned", [("<stdin>:7: error: no", 2), ("cc1: error: no", 1)])
+def test_each_refused_kernel_is_named_once(compiledir, script, said, warned, monkeypatch):
+    """Where the compiler names a line of it; what it says of all kernels alike is said once."""
+    pytest.importorskip("ckernels._runtime", reason="the C runtime is not built")
+    bad = script("bad", f"{ASKED}\ncat > /dev/null; echo '{said}' >&2; exit 1")
+    monkeypatch.setattr(function, "_warned", set())
+    x = K.placeholder((None,), name="x")
+    value = np.array([0.0, 1.0, 2.0], "f")
+    with config.change({"cc": bad, "mode": "compiled"}):
+        with pytest.warns(CKernelsWarning) as seen:
+            for _ in range(2):
+                for made, wanted in ((K.exp(x) * 3, np.exp(value) * 3), (x * 2 + 1, value * 2 + 1)):
+                    for at in (slice(None), slice(2)):
+                        f = K.function([x], made)
+                        np.testing.assert_allclose(f(value[at]), wanted[at], rtol=1e-6)
+    kept = {str(path) for path in Path(compiledir).rglob("failed-*.c")}
+    named = {path for path in kept for w in seen if f"was kept: {path}" in str(w.message)}
+    assert len(kept) == 2 and len(named) == len(seen) == warned
 
 
 def test_garbage_is_never_opened(compiledir, source):

@@ -22,7 +22,7 @@ def some_missing(monkeypatch):
 
     monkeypatch.setattr(compiler, "ready_made", lambda: True)
     monkeypatch.setattr(compiler, "lacking", lacking)
-    monkeypatch.setattr(functions, "_warned", True)
+    monkeypatch.setattr(functions, "_warned", {None})
     monkeypatch.setattr(stored, "describe", lambda program: (None, ()))  # of runs with a compiler
 
 
@@ -93,7 +93,7 @@ def test_scans_and_values_in_two_loops():
 
 
 def test_it_is_told_once(all_missing, monkeypatch):
-    monkeypatch.setattr(functions, "_warned", False)
+    monkeypatch.setattr(functions, "_warned", set())
     x = K.placeholder((None,))
     f = K.function([x], K.exp(x) * 0.7)
     with pytest.warns(CKernelsWarning, match="in part through NumPy.*1 of the 1 kernels.*Install"):

@@ -171,7 +171,7 @@ def test_nowhere_to_run_kernels_from(mounted, no_memory_files, monkeypatch):
     """Then compiled mode cannot work; the sentence says so, and NumPy runs the function."""
     place = mounted("size=10m,noexec,mode=755")
     monkeypatch.setattr(tempfile, "tempdir", str(place))
-    monkeypatch.setattr(functions, "_warned", False)  # another test may have said it
+    monkeypatch.setattr(functions, "_warned", set())  # another test may have said it
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
 
     def work():
