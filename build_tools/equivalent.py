@@ -72,6 +72,9 @@ EQUIVALENT = {
         "never `if node.op.name == op or not (node.op.name in VIEWS or node.op.name in GATHERS)`": (
             "Behind what is no view is the node itself, which is made again to the same node."
         ),
+        "without `or not self.left.attrs`": (
+            "A pattern without attributes fits any: it saves the call."
+        ),
         "without `and self.steps >= self.budget`": (
             "`more` compares them again; to ask it after each step would count nodes too early."
         ),
@@ -114,6 +117,9 @@ EQUIVALENT = {
         "`values.dtype not in dtypes.INTEGERS` is `values.dtype in dtypes.INTEGERS`": (
             "Ones are counted as integers or added as doubles, to the same number."
         ),
+        "never `if node.ndim == 1`": (
+            "With axes of size 1 in front of it, the same elements are picked along the last one."
+        ),
     },
     "ckernels/rewrite/scan/passes.py": {
         "never `if key in tried`": (
@@ -134,11 +140,17 @@ EQUIVALENT = {
         "`abs(n) > EXACT` is `abs(n) >= EXACT`": (
             "At the limit itself arithmetic and NumPy count the same numbers."
         ),
+        "without `and surely(node.shape[node.ndim - x.ndim:], x.shape)`": (
+            "A broadcast to as many elements repeats none, unless there are none, of any shape."
+        ),
         "`line.step < 0` is `line.step <= 0`": ("The line above leaves only steps of 1 and -1."),
     },
     "ckernels/rewrite/scan/join.py": {
         "`len(kept) < len(opened.outs)` is `len(kept) <= len(opened.outs)`": (
             "A result that nobody reads is dropped when all passes are through."
+        ),
+        "without `or len(spans) < 2`": (
+            "The only columns that cover a matrix are the matrix, of which there is no slice."
         ),
     },
     "ckernels/rewrite/scan/prune.py": {
@@ -238,6 +250,26 @@ EQUIVALENT = {
         ),
         "without `and self.refused`": (
             "Nothing is in an empty set: it saves the key of the kernel."
+        ),
+    },
+    "ckernels/plan/taken_over.py": {
+        "without `and all(map(surely, leaf.shape, root.shape))`": (
+            "The result is what the argument becomes, and no argument changes its shape."
+        ),
+    },
+    "ckernels/rewrite/branches.py": {
+        "without `or n.value.size > LIGHT`": (
+            "A large constant inside of a side is the same array as outside of it."
+        ),
+    },
+    "ckernels/rewrite/parts.py": {
+        "without `or node.inputs[0].op.name != node.op.name`": (
+            "A single store is one run, which stays: it is found out sooner."
+        ),
+    },
+    "ckernels/rewrite/sums.py": {
+        "without `and a.op.name == 'exp'`": (
+            "Where there is nothing to do the rules find nothing: it saves asking them."
         ),
     },
     "ckernels/codegen/passes.py": {

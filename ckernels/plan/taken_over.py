@@ -34,10 +34,9 @@ def candidates(draft):
     return found
 
 
-def cannot_fail(instr, spans=None):
+def cannot_fail(instr, spans):
     """Whether an instruction ends well for all values, and runs no Python. spans: Spans of the
     graph that it is of."""
-    spans = spans or Spans()
     if isinstance(instr, KernelCall):
         kernel = instr.kernel
         known = isinstance(kernel, Kernel) or kernel is not None and kernel.form in MOVES

@@ -74,17 +74,14 @@ def distributed(f, dtype):
         if not parts:
             continue
         rest = Fraction(1.0, f.above[:k] + f.above[k + 1 :], f.below)
-        made, gain = [], 0
+        made = []
         for sign, term in parts:
             own = simplify(read(term).times(rest))
-            gain += own.removed
             own.coef *= sign
             made.append(own)
-        if (
-            gain
-            and all(not _hazard(own, term, rest) for own, (_, term) in zip(made, parts))
-            and sum(map(_cost, made)) < _cost(rest) + sum(_cost(read(t)) for _, t in parts)
-        ):
+        if all(not _hazard(own, term, rest) for own, (_, term) in zip(made, parts)) and sum(
+            map(_cost, made)
+        ) < _cost(rest) + sum(_cost(read(t)) for _, t in parts):
             total = None
             for own in made:
                 total = (

@@ -55,6 +55,11 @@ def beside_others(x, label, w):
     return x[m] + np.arange(3), x[m] + np.ones((1, 3)), x[m] + np.ones((4, 3)), x[m] > 0.5
 
 
+def running(x, label, w):
+    m = label == 1
+    return np.cumsum(w[m]), np.cumsum(w[m] * 2).sum(), np.sort(w[m]).max(), w[m][::-1].sum()
+
+
 def stored(x, label, w):
     m = label == 1
     x[m] = x[m] * 2 + 1
@@ -164,6 +169,7 @@ PROGRAMS = [
     products,
     other_products,
     turned_products,
+    running,
     places_and_masks,
     turns_with_places_and_masks,
     stored,

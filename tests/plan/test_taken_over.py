@@ -14,6 +14,7 @@ import ckernels as ck
 from ckernels.base.errors import CKernelsWarning
 from ckernels.codegen.ir import Kernel
 from ckernels.plan.instructions import KernelCall, PyCall
+from ckernels.plan.spans import Spans
 from ckernels.plan.taken_over import TakenOver, cannot_fail
 
 
@@ -277,6 +278,7 @@ def test_who_does_without_a_copy():
     assert taken(swapped, a.copy(), b.copy()) != [True, True]
     assert not any(taken(old_value, a.copy(), b.copy()))
     assert not any(taken(block, np.asfortranarray(a), b))
+    assert not any(taken(block, unaligned(a), b))
 
 
 def test_what_fails_half_way_leaves_what_numpy_leaves():
@@ -618,7 +620,7 @@ def test_nothing_reads_what_is_overwritten(instructions, kept):
 
 def test_what_fails_comes_first():
     call = PyCall(name="", pointers=[], call=None, ins=[], outs=[])
-    assert not cannot_fail(call)
+    assert not cannot_fail(call, Spans())
     before = TakenOver([call, kernel([], [OUT])], {0: 0}, {0: 0}, None)
     call = PyCall(name="", pointers=[], call=None, ins=[], outs=[], reads=[OUT])
     after = TakenOver([kernel([], [OUT]), call], {0: 0}, {0: 0}, None)

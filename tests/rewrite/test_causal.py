@@ -5,6 +5,7 @@ import pytest
 
 import ckernels as K
 from ckernels import ops
+from ckernels.graph.node import constant
 from ckernels.ops.reference import evaluate
 from ckernels.rewrite.causal import causal_offset
 
@@ -23,6 +24,7 @@ SEEN = {
     "not after": (lambda: ops.logical_not(ops.lt(R, COLUMNS)), 0),
     "not at or after": (lambda: ops.eq(ops.le(R, COLUMNS), 0), -1),
     "not not": (lambda: ops.ne(ops.ge(R, COLUMNS), 0), 0),
+    "known": (lambda: constant(np.tri(4, 6, 1)), 1),
 }
 
 
@@ -57,3 +59,4 @@ def test_near_misses(name):
 def test_other_sizes_are_another_matrix():
     assert causal_offset(ops.ge(R, COLUMNS), True, (4, 5)) is None
     assert causal_offset(ops.ge(R, COLUMNS), False, SIZES) is None
+    assert causal_offset(ops.ge(R, K.arange(1).node), True, (4, 1)) == 0

@@ -12,7 +12,8 @@ from ckernels import ops
 from ckernels.graph.node import constant
 from ckernels.graph.walk import toposort
 from ckernels.rewrite import optimise
-from ckernels.rewrite.factors import negated
+from ckernels.rewrite.factors import into_scatter, negated, shown, write
+from ckernels.rewrite.sums import terms
 
 from .helpers import awkward, placeholder, value
 
@@ -89,6 +90,41 @@ def test_numbers_that_overflow_together_stay_apart_without_a_warning():
 
 
 # ---- behind views -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 4), (1, 3, 1), (1, 1, 4), (1, 1, 1), (4,), ()])
+def test_an_operand_is_seen_without_the_axes_that_x_loses(shape):
+    x, i = placeholder(F, (1, 3, 4)), placeholder(F, shape)
+    array = np.arange(1.0, 1 + np.prod(shape)).reshape(shape)
+    new = shown(ops.squeeze(x, (0,)), i, x)
+    if new is not None:
+        want = np.broadcast_to(array, x.shape)[0]
+        np.testing.assert_array_equal(np.broadcast_to(value(new, {i: array}), want.shape), want)
+    assert (new is None) == (0 < len(shape) < 3)
+
+
+@pytest.mark.parametrize("view", [
+    lambda s: s, lambda s: ops.reshape(s, (2, 6)), lambda s: ops.expand(s, (1,)),
+    lambda s: ops.transpose(s, (1, 0))])  # fmt: skip
+def test_a_factor_goes_into_what_is_scattered_behind_views(view):
+    t, v = placeholder(F, (3, 4)), placeholder(F, (2, 4))
+    p, rows = ops.exp(t), [(0, 2, 1), (None, None, 1)]
+    zeros = ops.broadcast_to(constant(np.zeros(())), (3, 4))
+    scattered = ops.set_slice(zeros, v / ops.exp(t[:2]), rows)
+    new = into_scatter(view(scattered), view(p), lambda f, dtype: write(f, dtype))
+    rng = np.random.default_rng(0)
+    env = {t: rng.normal(size=(3, 4)), v: rng.normal(size=(2, 4))}
+    want = value(view(ops.concatenate([v, ops.zeros_like(t[:1])], 0)), env)
+    assert new is not None
+    np.testing.assert_allclose(value(new, env), want, rtol=1e-14)
+
+
+@pytest.mark.parametrize("build, signs", [
+    (lambda a, b, c: a - -(b - c), (1, 1, -1)), (lambda a, b, c: a + -(b + c), (1, -1, -1)),
+    (lambda a, b, c: -a + b - -c, (-1, 1, 1))])  # fmt: skip
+def test_the_terms_of_a_sum_have_signs(build, signs):
+    a, b, c = (placeholder(F, (3,)) for _ in range(3))
+    assert set(terms(build(a, b, c))) == set(zip(signs, (a, b, c)))
 
 
 def viewed(draw, x, depth):

@@ -16,8 +16,8 @@ FAMILIES = ("views", "parts", "scans")
 
 def size_of_value(n):
     """The node of a size that is `n` now, or of one less than nothing."""
-    size = ShapeClass().symbol(("input", 0, 0), "n", abs(n))
-    return sizes_constant([size if n > 0 else -size], ())
+    size = ShapeClass().symbol(("input", 0, 0), "n", abs(n) or 3)
+    return sizes_constant([size if n > 0 else -size if n else size - 3], ())
 
 
 def _stored(name, x, *bounds):
@@ -49,6 +49,10 @@ def _at(x, y, key):
 
 def _part(x, low, high):
     return ops.set_slice(ops.zeros_like(x), x[:, low:high], [WHOLE, (low, high, 1)])
+
+
+def _row(x, row):
+    return ops.set_slice(x, to(row, 1, *row.shape), [(4, 5, 1)])
 
 
 def _running_sum(x):
@@ -156,6 +160,7 @@ EXAMPLES = {
     ],
     "take_of_size": [
         E(lambda x: ops.take(x, size_of_value(3), 0) * x, 7),
+        E(lambda x: ops.take(x, size_of_value(0), 0) * x, 7),
         E(lambda x: ops.take(to(x, 2, 7), size_of_value(-2), 1), 7),
         E(lambda x: ops.take(to(x, 3, 7), size_of_value(2), 0), 7, dtype="int8"),
     ],
@@ -253,11 +258,13 @@ NEAR = {
     "parts_side_by_side": (F, [
         lambda x: _part(to(x, 3, 7), 0, 3) + _part(to(x, 3, 7), 2, 5),
         lambda x: _part(to(x, 3, 7), 0, 3) + ops.exp(to(x, 3, 7)),
+        lambda x: _part(to(x, 5, 7), 0, 2) + _row(_part(to(x, 5, 7), 2, 4), x),
         lambda x: _part(to(x, 3, 7), 0, 2) - _part(to(x, 3, 7), 2, 7),
         lambda x: _part(to(x, 3, 7), 0, 2) + ops.set_slice(to(x, 3, 7), 0.0, [WHOLE, (2, 7, 1)])]),
     "adjacent_stores": (F, [
         lambda x: _stored("set_slice", to(x, 3, 7), (0, 2), (1, 3)),
         lambda x: _stored("inc_slice", to(x, 3, 7), (0, 2), (3, 5)),
+        lambda x: _stored("inc_slice", to(x, 3, 7), (3, 5), (0, 2)),
         lambda x: _stored("inc_slice", to(x, 3, 7), (0, 3, 2), (3, 5)),
         lambda x: ops.set_slice(_stored("inc_slice", to(x, 3, 7), (0, 2)), 0.0, [WHOLE, (2, 7, 1)]),
         lambda x: ops.set_slice(_stored("set_slice", to(x, 3, 7), (0, 2)), 0.0, [(2, 3, 1)])]),

@@ -122,6 +122,16 @@ def test_products_with_one_left_operand_are_one():
     assert "concatenate" in outside(new)
 
 
+def test_products_with_matrices_of_each_step_stay():
+    x, h = leaf(6, 3, 3), leaf(2, 3)
+
+    def step(w, h):
+        return ops.add(ops.tanh(ops.matmul(h, w)), ops.matmul(h, ops.sin(w)))
+
+    new = same([item(scanned(x, [(h, step)]), 0)], [x, h])
+    assert inside(scans(new)[0]).count("matmul") == 2
+
+
 def test_gates_written_one_by_one_are_joined_forwards_and_backwards():
     x, h = leaf(6, 2, 3), leaf(2, 3)
     ws = [leaf(3, 3) for _ in range(3)]
@@ -147,6 +157,9 @@ def test_products_of_columns_are_one_where_they_cover_the_matrix():
         np.testing.assert_allclose(got, want, rtol=1e-12)
     alone = [ops.matmul(a, x[:, :2]), ops.matmul(a, x[:, 3:])]
     assert passes.improve(alone, lambda nodes: nodes, "none") == alone
+    many, y = leaf(3, 4, 5), leaf(3, 5, 6)
+    others = [ops.matmul(many, y[:, :, :2]), ops.matmul(many, y[:, :, 2:])]
+    assert passes.improve(others, lambda nodes: nodes, "none") == others
 
 
 def test_what_does_not_vary_leaves_the_loop():
