@@ -17,7 +17,7 @@ from .forms.contraction import Contraction
 from .forms.flat import Flat, Moved, Tile
 from .forms.rows import Chunks, Rows
 from .forms.short import ShortRows
-from .passes import interleave, moves_rows
+from .passes import interleave, moves_rows, truths_of_words
 from .print_c import APART, SCHEDULED, Printer
 from .tidy import tidy_body
 
@@ -75,7 +75,7 @@ def written(kernel):
     form = form_of(kernel)(kernel, printer)
     form.write()
     attribute, whole = "", mathlib.OF_ROWS  # no conditions to merge: they are asked of whole rows
-    if mathlib.snippets(whole.sub("", "\n".join(printer.lines))):
+    if mathlib.snippets(whole.sub("", "\n".join(printer.lines))) and not truths_of_words(printer.k):
         attribute = APART
     if kernel.form == "flat" and interleave(kernel):
         attribute = SCHEDULED

@@ -486,6 +486,27 @@ def narrow_rows(kernel):
     )
 
 
+TRUTHS = ("eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "logical_and",
+          "logical_or", "logical_xor", "logical_not", "bit_and", "bit_or", "bit_xor",
+          "bit_not")  # fmt: skip
+WORDS = ("float64", "int64", "uint64")
+
+
+def truths_of_words(kernel):
+    """Whether a flat loop makes nothing but truth values, of numbers of 8 bytes."""
+
+    def is_truth(v):
+        return v.dtype == "bool" and v.op in TRUTHS
+
+    varying, kept = [v for v in kernel.values if v.vec], [v for _, v in kernel.stores]
+    return (
+        kernel.form == "flat"
+        and all(o.role != "index" and o.inner in (0, 1) for o in kernel.operands)
+        and all(v.dtype in WORDS if v.op == "load" else is_truth(v) for v in varying)
+        and all(kernel.values[i].vec and is_truth(kernel.values[i]) for i in kept)
+    )
+
+
 DEAR = 3 * RECOMPUTE_COST  # two functions or more
 
 

@@ -248,9 +248,9 @@ class Printer:
     def while_(self, condition):
         return self.block(f"while ({condition})")
 
-    def unrolled(self, name, begin, end, step):
-        """A loop of four turns, written out by the compiler."""
-        self.put("#pragma GCC unroll 4")
+    def unrolled(self, name, begin, end, step, turns=4):
+        """A loop of so many turns, written out by the compiler."""
+        self.put(f"#pragma GCC unroll {turns}")
         return self.loop(name, begin, end, step)
 
     def vector(self, name, begin, end, taken=(), unroll=0, lanes=None):
@@ -350,6 +350,17 @@ class Printer:
 
     def keep_part(self, to, source, count):
         self.put(f"ck_keep_part_f32({to}, {source}, {count});")
+
+    def word_on_stack(self, name, words):
+        self.put(f"int64_t {name}[{words}];")
+
+    def truth_into(self, word, byte, text):
+        """Make the value called `text` a byte of a word that has none there."""
+        self.put(f"{word} |= {text} ? (int64_t)1 << 8 * {byte} : 0;")
+
+    def put_truths(self, to, words):
+        """Store the truth values of four words: see ck_put_truths."""
+        self.put(f"ck_put_truths({to}, {words});")
 
     def cycle(self, name, begin, end):
         """Fill a row on the stack up to `end` with what it has before `begin`, again and again."""

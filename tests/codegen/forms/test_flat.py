@@ -205,3 +205,26 @@ def test_what_is_left_of_rows_behind_whole_vectors_is_a_vector_too(columns):
     whole = f(left[:, 3:115], right[:, 3:115])
     parts = f(left[:, 3 : 3 + columns], right[:, 3 : 3 + columns])
     np.testing.assert_array_equal(parts, whole[:, :columns])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64", "uint64"])
+def test_truth_values_of_words_lie_as_elements_do(dtype):
+    """Blocks of 32 and what is left, of rows and unaligned, by one number, of several results."""
+    r, largest = np.random.default_rng(7), np.iinfo("int64").max
+    values = r.choice(np.array([0, 1, 2, 3, largest]), (5, 331)).astype(dtype)
+    values[r.integers(0, 2, values.shape) > 0] *= np.array(-1).astype(dtype)
+    if dtype == "float64":
+        values[:, ::7], values[:, 3::11], values[:, 5::13] = np.nan, np.inf, -np.inf
+
+    x, y = K.placeholder((None, None), dtype=dtype), K.placeholder((None, None), dtype=dtype)
+    some = K.isinf(x) ^ ~K.isnan(y)
+    f = K.function([x, y], [x < y, x <= y[:1], K.not_equal(x, 2), some, (x > 1) | (x <= y[:, :1])])
+    for n in (0, 1, 31, 32, 33, 64, 95, 96, 200):
+        a, b = values[:, 3 : 3 + n], values[:, 131 : 131 + n]
+        if n == 96:  # at an odd address, one row
+            raw = np.zeros(5 * n * 8 + 1, "uint8")[1:].view(dtype).reshape(5, n)
+            raw[:], a = a, raw
+        some = np.isinf(a) ^ ~np.isnan(b)
+        wanted = a < b, a <= b[:1], a != 2, some, (a > 1) | (a <= b[:, :1])
+        for got, want in zip(f(a, b), wanted, strict=True):
+            np.testing.assert_array_equal(got, want)

@@ -186,6 +186,16 @@ CASES = {
          (lambda x: ops.pow(2.5, x), FLOATS), (lambda x: ops.pow(x, 2), X.astype("int64")),
          (lambda x: ops.sum(ops.sin(x), 1), FLOATS)],
     ),
+    "truths by bytes": (
+        [(lambda x: ops.isnan(x), X), (lambda x: [x > 3, ops.bit_not(x <= x[::-1])], X),
+         (lambda x: ops.logical_and(x != 0, x[:1] < 5), X.astype("int64"))],
+        [(lambda x: ops.isnan(x), FLOATS),  # of 4 bytes
+         (lambda x: [x > 3, x * 2], X), (lambda x: x * 2 > 3, X),  # no truth value
+         (lambda x: x[:, ::-1] > 3, X), (lambda x: x[:, ::2] > 3, X),
+         (lambda x, t: ops.logical_and(x > 3, t), X, TRUE),  # a truth value from memory
+         (lambda x: ops.eq(ops.cast(x, "int32"), x), X),
+         (lambda x: ops.sum(ops.cast(x > 3, "int64"), 1), X)],  # no flat loop
+    ),
     "short vectors": (
         [(lambda x: ops.logical_not(x[:, :90]), LONG > 0)],
         [(lambda x: ops.logical_not(x), TRUE),  # one row
