@@ -1,6 +1,7 @@
 """Mutants that no test can see, with the reason: what they change saves work or decides nothing.
 
-{file: {what build_tools/mutants.py says of the change: why it decides nothing}}
+{file: {what build_tools/mutants.py says of the change: why it decides nothing}}; of changes that
+say the same each has its number: "..., 1 of 2".
 """
 
 EQUIVALENT = {
@@ -18,6 +19,9 @@ EQUIVALENT = {
         ),
     },
     "ckernels/graph/node.py": {
+        "never `if found is not None`, 1 of 2": (
+            "With the lock the same node is found: it saves inferring its shape again."
+        ),
         "never `if isinstance(x, Node)`": (
             "`constant` lets nodes pass too: the question saves most calls a look for an attribute."
         ),
@@ -255,6 +259,20 @@ EQUIVALENT = {
     "ckernels/plan/taken_over.py": {
         "without `and all(map(surely, leaf.shape, root.shape))`": (
             "The result is what the argument becomes, and no argument changes its shape."
+        ),
+    },
+    "ckernels/plan/scan_of_elements.py": {
+        "without `or len({*late.values()}) < 2`": (
+            "The least of integers is the same in whatever order they are compared."
+        ),
+        "without `and value.kind == 'op'`": "Nothing but an op has this name.",
+    },
+    "ckernels/plan/native.py": {
+        "`len(sizes) > 5` is `len(sizes) >= 5`": (
+            "A loop makes the copy that the kernel makes, more slowly."
+        ),
+        "`s == 0` is `s != 0`": (
+            "A loop and the kernel make the same copy, whether something is repeated or not."
         ),
     },
     "ckernels/rewrite/branches.py": {

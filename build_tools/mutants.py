@@ -31,7 +31,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -464,7 +464,21 @@ def key_of(path, change):
 
 def reason(path, change):
     """Why a change decides nothing, if it stands in the list."""
-    return EQUIVALENT.get(path.relative_to(ROOT).as_posix(), {}).get(change.what)
+    listed = EQUIVALENT.get(path.relative_to(ROOT).as_posix())
+    names = {c: name for name, c in named(changes(path)).items()} if listed else {}
+    return listed.get(names[change]) if listed else None
+
+
+def named(found):
+    """{what a change of a file says, of several that say the same with its number: the change}."""
+    groups = defaultdict(list)
+    for change in sorted(found, key=lambda c: c.start):
+        groups[change.what].append(change)
+    return {
+        what if len(same) == 1 else f"{what}, {k} of {len(same)}": change
+        for what, same in groups.items()
+        for k, change in enumerate(same, 1)
+    }
 
 
 def main(arguments=None):

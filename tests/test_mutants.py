@@ -134,9 +134,20 @@ def test_the_tests_of_a_file_come_first():
 
 def test_the_list_of_those_that_decide_nothing_names_changes():
     for file, whats in EQUIVALENT.items():
-        there = {c.what for c in mutants.changes(mutants.ROOT / file)}
+        there = mutants.named(mutants.changes(mutants.ROOT / file)).keys()
         assert set(whats) <= there, (file, set(whats) - there)
         assert all(reason.endswith(".") for reason in whats.values())
+
+
+def test_changes_that_say_the_same_are_told_apart(rules, monkeypatch):
+    rules.write_text(
+        "def f(a, b):\n if a:\n  b += 1\n if b:\n  b = 2\n if a:\n  b = 3\n return b\n"
+    )
+    monkeypatch.setattr(mutants, "ROOT", rules.parent)
+    listed = {"never `if a`, 2 of 2": "Three.", "never `if b`": "Two."}
+    monkeypatch.setattr(mutants, "EQUIVALENT", {rules.name: listed})
+    found = sorted((c.line, mutants.reason(rules, c)) for c in mutants.changes(rules))
+    assert found == [(2, None), (4, "Two."), (6, "Three.")]
 
 
 def test_mutants_of_c_ask_the_tests_that_reach_them(monkeypatch):

@@ -73,6 +73,14 @@ def test_a_recurrent_layer(static, steps):
     )
 
 
+def test_products_of_each_sample_with_its_own_matrix():
+    def build(x, h, w):
+        out, _ = K.scan(lambda x_t, h: K.tanh(K.batch_dot(h, w)) + x_t, x, h)
+        return weighted(out)
+
+    check(build, numbers(1, 3, 2, 1, 2), numbers(2, 2, 1, 2), numbers(3, 2, 2, 2), second=False)
+
+
 def test_only_the_last_state():
     def build(x, h, w):
         out, _ = K.scan(lambda x_t, h: K.tanh(K.dot(h, w) + x_t), x, h)

@@ -639,6 +639,80 @@ def test_indices_of_puts_under_a_condition_are_looked_at_where_it_holds():
                 beside(function, ck.jit(function), given)
 
 
+def one_or_the_other(x, w):
+    y = x * 2
+    for i in range(len(x)):
+        if w[i] > 2:
+            x[i] = x[i - 1] * 0.5
+        else:
+            y[i] = y[i - 1] + 1
+    return x, y
+
+
+def once_or_twice(x, w):
+    for i in range(len(x)):
+        if w[i] > 2:
+            x[i] = x[i - 1] * 0.5
+        x[i] = x[i] + 1
+    return (x,)
+
+
+@pytest.mark.parametrize("function", [one_or_the_other, once_or_twice])
+def test_puts_of_one_place_in_two_arrays_and_of_one_element_twice(function, texts):
+    rng = np.random.default_rng(8)
+    given = [(rng.normal(size=n), rng.integers(0, 5, n)) for n in (400, 9, 1, 0)]
+    check(function, given[0], quick=True, texts=texts)
+    jitted = ck.jit(function)
+    assert not any(beside(function, jitted, each) for each in given[::-1])
+    assert not jitted.report()["numpy"]
+
+
+def sum_of_steps(x, by, n):
+    s = 0.0
+    for i in range(n):
+        s = s * 0.5 + x[i * by]
+    return (s,)
+
+
+def test_steps_that_numbers_of_any_size_give(texts):
+    """Of which the sum is beyond int64 a step before or after it is one of the array again."""
+    x = np.arange(3000.0)
+    for by in (1, 0, -1, 300, 1 << 21, 1 << 22, 1 << 60, 1 << 61, -(1 << 62), (1 << 63) - 1):
+        jitted = ck.jit(sum_of_steps)
+        for n in (9, 5, 17, 1, 0):
+            try:
+                (want,) = sum_of_steps(x, by, n)
+            except IndexError:
+                with pytest.raises(IndexError):
+                    jitted(x, by, n)
+            else:
+                np.testing.assert_allclose(jitted(x, by, n)[0], want, 1e-12)
+    assert any("if (quick)" in text for text in texts)
+
+
+def places_counted(x):
+    k = 0
+    for i in range(len(x)):
+        x[k] = x[k] * 0.5 + i
+        k = k + 1
+    return (x,)
+
+
+def places_counted_the_other_way(x):
+    k = 0
+    for i in range(len(x)):
+        x[k] = x[k] * 0.5 + i
+        k = 1 + k
+    return (x,)
+
+
+@pytest.mark.parametrize("function", [places_counted, places_counted_the_other_way])
+def test_what_each_step_counts_on_moves_evenly(function, texts):
+    check(function, (np.arange(400.0),), quick=True, texts=texts)
+    for n in (0, 1, 2, 9):
+        beside(function, ck.jit(function), (np.arange(float(n)),))
+
+
 def rates(v, n, dt):
     m, h, out = 0.1, 0.6, np.zeros(n)
     for i in range(n):
