@@ -351,12 +351,16 @@ class Printer:
     def keep_part(self, to, source, count):
         self.put(f"ck_keep_part_f32({to}, {source}, {count});")
 
-    def word_on_stack(self, name, words):
-        self.put(f"int64_t {name}[{words}];")
+    def words_on_stack(self, name, count):
+        """Words of 8 bytes, which no index of an export has to have."""
+        self.put(f"long long {name}[{count}];")
+
+    def word(self, name):
+        self.put(f"long long {name} = 0;")
 
     def truth_into(self, word, byte, text):
         """Make the value called `text` a byte of a word that has none there."""
-        self.put(f"{word} |= {text} ? (int64_t)1 << 8 * {byte} : 0;")
+        self.put(f"{word} |= {text} ? 1LL << 8 * {byte} : 0;")
 
     def put_truths(self, to, words):
         """Store the truth values of four words: see ck_put_truths."""

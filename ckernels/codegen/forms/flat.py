@@ -124,9 +124,10 @@ class Flat(Nest):
         c.let(words=f"ck_whole_truths({loop.begin}, {loop.end})")
         with c.loop("b", loop.begin, "words", WORD * WORDS):
             for operand in kept:
-                c.word_on_stack(f"w{operand}", WORDS)
+                c.words_on_stack(f"w{operand}", WORDS)
             with c.vector("l", "0", WORDS):
-                c.var(**{f"t{operand}": "0" for operand in kept})
+                for operand in kept:
+                    c.word(f"t{operand}")
                 with c.unrolled("u", "0", WORD, 1, turns=WORD):
                     c.let(i=f"b + {WORDS} * u + l")
                     self.varying_values(loop.read, "i")
