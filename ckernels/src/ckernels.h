@@ -215,7 +215,7 @@ typedef struct ck_blas ck_blas;
 const ck_blas *ck_blas_get(void);
 int ck_blas_gemm(const ck_blas *blas, int dtype, const ck_gemm_shape *s, const void *a,
                  const void *b, void *c);
-int ck_blas_may_call(const ck_blas *blas, const ck_gemm_shape *s, int64_t rows);
+int ck_blas_may_call(const ck_blas *blas, int dtype, const ck_gemm_shape *s, int64_t rows);
 int ck_blas_is_builtin(const ck_blas *blas, const ck_gemm_shape *s);
 void ck_blas_enter(const ck_blas *blas);      /* until leave BLAS uses one thread a call */
 void ck_blas_leave(const ck_blas *blas);

@@ -95,6 +95,7 @@ int ck_set_num_threads(int n);
 int ck_threads_rule(char *text, size_t size);
 double ck_cgroup_cpus(const char *self_cgroup, const char *mount);
 int ck_gemm(void *const *p, const int64_t *d, ck_fn epilogue);
+int ck_simd(void);
 int ck_blas_use(const char *path);
 int ck_blas_name(char *text, size_t size);
 void *ck_alloc(size_t bytes);

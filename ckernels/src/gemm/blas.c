@@ -41,6 +41,7 @@ struct ck_blas {
     int (*set_local)(int);            /* for the calling thread only, returns the old number */
     int few;                          /* only for products of few rows */
     int small;                        /* and for small ones */
+    int reads_turned;                 /* the built-in gemm is faster where it reads A^T as it lies */
     char name[256], core[32];         /* core: the CPU OpenBLAS chose kernels for */
 };
 
@@ -120,10 +121,24 @@ int ck_blas_is_builtin(const ck_blas *blas, const ck_gemm_shape *s)
     return !blas->sgemm || (blas->few && (s->m >= 16 || s->thin));
 }
 
-/* Whether a library is left what it is good at, where the built-in gemm does most. */
-static int wanted(const ck_blas *blas, const ck_gemm_shape *s)
+/* Whether a product is A^T @ B of few columns each, the last vector of B's more than half full. Zen 3,
+   one thread, us, by OpenBLAS's kernels for Haswell and built in, k = 20,000: float32 2 x 8 51 and
+   29, 8 x 8 73 and 60, 16 x 16 195 and 123, 6 x 64 500 and 219; float64 4 x 4 57 and 31, 16 x 16 410
+   and 332. In a grid of m from 2 to 16, these n up to 64 and k of 200 and 3,000 it takes 0.66 of the
+   time (0.31 to 0.96; float64 of n = 20 up to 1.08), without float64 of m = 5, 9, 13: those take up
+   to 1.21. Of emptier vectors it is up to 4 times as long. */
+static int is_turned(int dtype, const ck_gemm_shape *s)
 {
-    if (blas->few && s->thin)
+    enum { MOST_ROWS = 16, MOST_COLS = 64, LEAST_K = 64 };
+    int lanes = dtype ? 4 : 8, left = (int)(s->n % lanes);
+    return s->trans_a && !s->trans_b && s->whole && s->m <= MOST_ROWS && s->n <= MOST_COLS
+           && s->k >= LEAST_K && (left == 0 || left > lanes / 2) && !(dtype && s->m % 4 == 1);
+}
+
+/* Whether a library is left what it is good at, where the built-in gemm does most. */
+static int wanted(const ck_blas *blas, int dtype, const ck_gemm_shape *s)
+{
+    if ((blas->few && s->thin) || (blas->reads_turned && is_turned(dtype, s)))
         return 0;
     if (!blas->few || s->m < (s->trans_b ? 16 : 8))
         return 1;
@@ -131,13 +146,13 @@ static int wanted(const ck_blas *blas, const ck_gemm_shape *s)
 }
 
 /* Whether a library may get a product of this shape, or a panel of it of at least `rows` rows. */
-int ck_blas_may_call(const ck_blas *blas, const ck_gemm_shape *s, int64_t rows)
+int ck_blas_may_call(const ck_blas *blas, int dtype, const ck_gemm_shape *s, int64_t rows)
 {
     if (!blas->sgemm || s->m <= 1 || s->n <= 1 || s->k <= 0)
         return 0;
     ck_gemm_shape least = *s;
     least.m = rows;                       /* the whole where it is not cut: then only is it small */
-    return wanted(blas, &least);
+    return wanted(blas, dtype, &least);
 }
 
 int ck_blas_gemm(const ck_blas *blas, int dtype, const ck_gemm_shape *shape, const void *a,
@@ -153,7 +168,7 @@ int ck_blas_gemm(const ck_blas *blas, int dtype, const ck_gemm_shape *shape, con
     if (fits && !blas->wide)
         fits = s.m <= INT32_MAX && s.n <= INT32_MAX && s.k <= INT32_MAX && s.lda <= INT32_MAX
                && s.ldb <= INT32_MAX && s.ldc <= INT32_MAX;
-    if (!fits || !wanted(blas, &s))
+    if (!fits || !wanted(blas, dtype, &s))
         return ck_builtin_gemm(dtype, shape, a, b, c);
     int old = blas->set_local ? blas->set_local(1) : 0;
     call(blas, dtype, &s, a, b, c);
@@ -302,6 +317,7 @@ static const ck_blas *search(void)
         return &builtin;
     found->few = *found->core && faster_builtin();
     found->small = found->few && !ck_is_amd();
+    found->reads_turned = *found->core && ck_simd() == CK_AVX2;
     return found;
 }
 

@@ -308,7 +308,7 @@ static int multiply(gemm *g)
     int64_t grain = at_least(1, (int64_t)(g->tasks * (double)PANEL_WORK / (work * g->batch)));
     int64_t least = g->row_panels == 1 ? g->shape.m
                                        : g->shape.m / g->tile / g->row_panels * g->tile;
-    int library = ck_blas_may_call(g->blas, &g->shape, least);
+    int library = ck_blas_may_call(g->blas, g->dtype, &g->shape, least);
     if (library)
         ck_blas_enter(g->blas);
     int code = ck_parallel_for(run, (void *const *)g, NULL, g->tasks, 1, grain);

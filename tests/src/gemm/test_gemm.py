@@ -472,3 +472,27 @@ for _ in range(5):
 @pytest.mark.parametrize("library", LIBRARIES, ids=os.path.basename)
 def test_gemm_after_fork(library):
     native.in_python(FORK, {"CKERNELS_BLAS": library}, timeout=240)
+
+
+@pytest.mark.skipif(not NUMPY_BLAS, reason="this NumPy brings no OpenBLAS")
+def test_few_columns_of_a_transposed_matrix_are_built_in_with_avx2():
+    """The library that was found gets what it is faster at, to the bit what it does when named."""
+    lib = native.load()
+    near = [(np.float32, 8, 12, 1), (np.float32, 3, 3, 1), (np.float32, 17, 16, 1),
+            (np.float32, 8, 8, 0), (np.float64, 5, 8, 1), (np.float64, 4, 72, 1),
+            (np.float64, 2, 2, 1)]  # fmt: skip
+    made = [(np.float32, 8, 8, 1), (np.float32, 3, 6, 1), (np.float32, 16, 64, 1),
+            (np.float64, 4, 3, 1), (np.float64, 16, 16, 1)]  # fmt: skip
+    for cases, other in ((near, LIBRARIES[1]), (made, "builtin")):
+        for dtype, m, n, ta in cases:
+            results = []
+            for name, threads in ((other.encode(), 1), (ffi.NULL, 1), (ffi.NULL, 3)):
+                assert lib.ck_blas_use(name) == 0
+                lib.ck_set_num_threads(threads)
+                c, want, _, _ = multiply(lib, np.random.default_rng(3), m, n, 700, dtype, ta)
+                check(c, want, 700, dtype)
+                results.append(c.tobytes())
+            lib.ck_set_num_threads(0)
+            lib.ck_blas_use(ffi.NULL)
+            assert results[1] == results[2]
+            assert results[0] == results[1] or lib.ck_simd() != 1, (dtype, m, n)
