@@ -7,7 +7,9 @@ Only tests that pass are written down, and of a file's tests the fastest at each
 """
 
 import ast
+import contextlib
 import hashlib
+import importlib
 import json
 import os
 import re
@@ -84,8 +86,9 @@ def pytest_configure(config):
 
 
 def pytest_runtest_logstart(nodeid, location):
-    if "ckernels.runtime.stored" in sys.modules:  # a stored plan hides what makes it
-        sys.modules["ckernels.runtime.stored"].code_version = lambda: nodeid
+    with contextlib.suppress(ImportError):  # of a tree without one
+        stored = importlib.import_module("ckernels.runtime.stored")
+        stored.code_version = lambda: nodeid  # a stored plan hides what makes it
     _recorder.begin()
     sys.monitoring.set_events(sys.monitoring.COVERAGE_ID, sys.monitoring.events.LINE)
 

@@ -109,8 +109,10 @@ def child(job, items, switch, say):
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     changes = "source" in job or "number" in job
-    if changes and "ckernels.runtime.stored" in sys.modules:  # no plan of the tree as it is
-        sys.modules["ckernels.runtime.stored"].code_version = lambda: f"mutant {job['key']}"
+    if changes:  # no plan of the tree as it is, also where the first test imports what stores them
+        with contextlib.suppress(ImportError):  # of a tree without one
+            stored, key = importlib.import_module("ckernels.runtime.stored"), os.urandom(16).hex()
+            stored.code_version = lambda: key
     if "source" in job and not put(job["path"], Path(job["path"]).read_text(), job["source"]):
         say("put nowhere", None)
         return

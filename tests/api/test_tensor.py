@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.errors import UsageError
+from ckernels.errors import ShapeError, UsageError
 
 from .test_math import close, run
 
@@ -368,6 +368,17 @@ def test_filling_a_symbolic_shape():
 def test_lists_of_tensors_stack():
     x = K.placeholder(ndim=0)
     close(K.function([x], K.sum([x, 2 * x, 3.0]))(2.0), 9.0)
+
+
+@pytest.mark.parametrize("mode", ["compiled", "reference"])
+def test_an_update_of_another_shape_is_refused_when_a_call_gives_it(mode):
+    v, x = K.variable([1.0, 2.0, 3.0]), K.placeholder((None,))
+    f = K.function([x], K.sum(x), updates=[(v, x * 2)], mode=mode)
+    with pytest.raises(ShapeError, match=r"of a variable has shape \(4,\), the variable has \(3,"):
+        f(np.ones(4))
+    np.testing.assert_array_equal(K.get_value(v), [1, 2, 3])
+    f(np.ones(3))
+    np.testing.assert_array_equal(K.get_value(v), [2, 2, 2])
 
 
 def test_batch_set_value_sets_all_or_none():
