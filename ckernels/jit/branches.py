@@ -135,7 +135,6 @@ class Branches:
         be traced again for the value of a number."""
         trace = Trace(answers, lambda node: self.decided(node, leaves))
         trace.types_matter = self.jitted.in_original()
-        trace.may_leave = self.jitted.may_leave()
         trace.lists_grow = trace.types_matter or self.deep is not None
         try:
             plan = Traced(self, trace, *run_over(self, trace, leaves))

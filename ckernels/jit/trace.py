@@ -104,7 +104,6 @@ class Trace(Owner):
         self.sizes_open = True  # whether some of their sizes are left open
         self.unless = []  # see `note_same`
         self.types_matter = True  # whether results are to be of the Python types that NumPy gives
-        self.may_leave = True  # whether NumPy takes the function where a trace would be slower
         self.lists_grow = True  # whether a loop that appends to a list is a scan
 
     # ---- what values ask -----------------------------------------------------------------------

@@ -653,11 +653,6 @@ class Turns:
                 raise InNumPy("shapes that data decide in each turn, which would be calls of NumPy")
         own = list(self.trace.of_turns())
         self.outputs(lambda outs: masked(outs, own, self.trace.slices))
-        if self.trace.types_matter and self.trace.may_leave and any(
-            n.op.name == "dynamic_slice" and None in n.shape and depends_on(n, own)
-            for n in toposort([now for _, _, now in self.carries])
-        ):  # fmt: skip
-            raise InNumPy("a slice whose length each turn of a loop decides has no form in C")
 
     def outputs(self, change):
         """Change all nodes that a turn leaves: change(nodes) -> nodes."""

@@ -48,18 +48,7 @@ def ends_of_one_side(starts, x):
     return y
 
 
-def down(table):
-    path, j = np.zeros(len(table)), np.argmin(table[0])
-    for i in range(len(table)):
-        low = max(j - 1, 0)
-        j = low + np.argmin(table[i, low : min(j + 2, table.shape[1])])
-        path[i] = j
-    return path
-
-
 def test_slices_between_elements_are_numpys():
-    jitted = check(down, A, traced=False)  # where it is no sum, each turn would be NumPy's
-    assert any("each turn of a loop decides" in why for why in jitted.report()["numpy"])
     starts = np.arange(0, 400, 2)  # each turn would go through all of x
     for function in (rows_of_sparse, rows_by_ints):
         jitted = check(function, starts, R.normal(size=400), traced=False)
