@@ -256,8 +256,8 @@ def taken(s, y):
 
 
 def disturbed(f, arrays, seconds=0.2):
-    """Calls of f while another thread writes: each of `arrays`, (array, what it is filled with)."""
-    stop, kept = threading.Event(), [(a, a.copy(), bad) for a, bad in arrays]
+    """Call f while another thread writes: each of `arrays`, (array, what it is filled with)."""
+    stop, kept, calls = threading.Event(), [(a, a.copy(), bad) for a, bad in arrays], 0
 
     def work():
         while not stop.is_set():
@@ -265,17 +265,16 @@ def disturbed(f, arrays, seconds=0.2):
                 array[...] = bad
                 array[...] = good
 
-    writer, end, calls = threading.Thread(target=work), time.monotonic() + seconds, 0
+    writer, end = threading.Thread(target=work), time.monotonic() + seconds
     writer.start()
     try:
-        while time.monotonic() < end:
+        while calls < 3 or time.monotonic() < end:  # the first compiles
             calls += 1
             with contextlib.suppress(CKernelsError):
                 f()
     finally:
         stop.set()
         writer.join()
-    return calls
 
 
 @pytest.mark.sampled(2)
@@ -289,7 +288,7 @@ def test_a_sparse_matrix_that_changes_is_read_within_range(function, part):
     want = f(m, ones)
     array = getattr(m, part)
     bad = 2**31 - 1 if part == "indices" else np.arange(301) * 20000
-    assert disturbed(lambda: f(m, ones), [(array, bad)])
+    disturbed(lambda: f(m, ones), [(array, bad)])
     np.testing.assert_array_equal(f(m, ones), want)
 
 
@@ -302,12 +301,12 @@ def test_indices_that_change_are_looked_at_as_they_are_read(dtype, mode):
     i = K.placeholder((None, None), dtype=dtype)
     f = K.function([x, i], K.take_along_axis(x, i, axis=0), mode=mode)
     at, rows = np.zeros((512, 40), dtype), np.ones((60, 40), "f")
-    assert disturbed(lambda: f(rows, at), [(at, np.iinfo(dtype).max >> 8)]) > 1
+    disturbed(lambda: f(rows, at), [(at, np.iinfo(dtype).max >> 8)])
     np.testing.assert_array_equal(f(rows, at), np.ones((512, 40)))
 
 
 def test_a_mask_that_changes_is_counted_once():
     x, m = K.placeholder((None, None)), K.placeholder((None, None), dtype="bool")
     f, mask = K.function([x, m], x[m]), np.zeros((60, 40), bool)
-    assert disturbed(lambda: f(np.ones((60, 40)), mask), [(mask, True)]) > 1
+    disturbed(lambda: f(np.ones((60, 40)), mask), [(mask, True)])
     assert f(np.ones((60, 40)), mask).shape == (0,)
