@@ -110,6 +110,24 @@ def kernels_compile():
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def jitted_calls_fail_where_numpys_do():
+    """Python's errors in a plan fail the test: NumPy's result would be right all the same."""
+    from ckernels.jit.function import Jitted
+
+    original = Jitted.original
+
+    def asked(self, args, kwargs, problem):
+        result = original(self, args, kwargs, problem)
+        if type(problem) in (ValueError, IndexError, TypeError):
+            pytest.fail(f"a call failed that NumPy's does not: {type(problem).__name__}: {problem}")
+        return result
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Jitted, "original", asked)
+        yield
+
+
 @pytest.fixture
 def refused_kernels_run_in_numpy(monkeypatch):
     """As for users, for whom C that the compiler refuses is a warning."""

@@ -702,6 +702,21 @@ def test_the_report_tells_of_kernels_that_do_not_compile(monkeypatch, tmp_path):
     assert h.report()["kernels"] == []
 
 
+def test_an_error_of_a_plan_itself_does_not_pass_as_numpys_result(monkeypatch, tmp_path):
+    """By tests/conftest.py; for users NumPy runs the call."""
+
+    def wrong(*args, **kwargs):
+        raise IndexError("no such element")
+
+    def f(x):
+        return np.sin(x) * 2.125 + x**3 - 0.77125
+
+    monkeypatch.setattr(pipeline, "run", wrong)
+    with config.change(base_compiledir=str(tmp_path)):  # no stored plan
+        with pytest.raises(pytest.fail.Exception, match="no such element"):
+            ck.jit(f)(V)
+
+
 class Scaled:
     def __call__(self, x):
         return x * 2
