@@ -125,8 +125,8 @@ int ck_blas_is_builtin(const ck_blas *blas, const ck_gemm_shape *s)
    one thread, us, by OpenBLAS's kernels for Haswell and built in, k = 20,000: float32 2 x 8 51 and
    29, 8 x 8 73 and 60, 16 x 16 195 and 123, 6 x 64 500 and 219; float64 4 x 4 57 and 31, 16 x 16 410
    and 332. In a grid of m from 2 to 16, these n up to 64 and k of 200 and 3,000 it takes 0.66 of the
-   time (0.31 to 0.96; float64 of n = 20 up to 1.08), without float64 of m = 5, 9, 13: those take up
-   to 1.21. Of emptier vectors it is up to 4 times as long. */
+   time (float32 0.34 to 0.96, float64 mostly below 1 and up to 1.30 at m = 8), without float64 of
+   m = 5, 9, 13: those take up to 1.21. Of emptier vectors it is up to 4 times as long. */
 static int is_turned(int dtype, const ck_gemm_shape *s)
 {
     enum { MOST_ROWS = 16, MOST_COLS = 64, LEAST_K = 64 };
