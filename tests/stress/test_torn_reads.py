@@ -310,3 +310,20 @@ def test_a_mask_that_changes_is_counted_once():
     f, mask = K.function([x, m], x[m]), np.zeros((60, 40), bool)
     disturbed(lambda: f(np.ones((60, 40)), mask), [(mask, True)])
     assert f(np.ones((60, 40)), mask).shape == (0,)
+
+
+@pytest.mark.parametrize("op", [K.argmax, K.argmin])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_place_of_a_maximum_that_is_overwritten_is_one_of_the_row(dtype, op):
+    x, y, found = K.placeholder((None, None), dtype=dtype), np.ones((100, 2000), dtype), []
+    f = K.function([x], op(x, 1), mode="compiled")
+    disturbed(lambda: found.append(f(y)), [(y, np.where(np.arange(2000) % 7, 2, np.nan))])
+    assert all(((0 <= at) & (at < 2000)).all() for at in found)
+
+
+def test_elements_that_leave_their_bins_while_a_median_is_sought():
+    """The last one lies beyond those that were the least and the largest."""
+    x, y = K.placeholder((None,), dtype="float64"), np.random.default_rng(0).uniform(1, 2, 4000)
+    f = K.function([x], K.median(x), mode="compiled")
+    disturbed(lambda: f(y), [(y[-1:], 1e300), (y[7:8], -1e300), (y[9:10], np.nan)])
+    assert f(y) == np.median(y)
