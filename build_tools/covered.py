@@ -7,9 +7,7 @@ Only tests that pass are written down, and of a file's tests the fastest at each
 """
 
 import ast
-import contextlib
 import hashlib
-import importlib
 import json
 import os
 import re
@@ -17,6 +15,8 @@ import sys
 from collections import Counter, defaultdict
 from itertools import accumulate
 from pathlib import Path
+
+from build_tools.warm import only_plans_of
 
 PACKAGE = Path(__file__).resolve().parents[1] / "ckernels"
 PER_FILE = 25  # tests of one file at a line: the others hardly see what these do not
@@ -86,9 +86,7 @@ def pytest_configure(config):
 
 
 def pytest_runtest_logstart(nodeid, location):
-    with contextlib.suppress(ImportError):  # of a tree without one
-        stored = importlib.import_module("ckernels.runtime.stored")
-        stored.code_version = lambda: nodeid  # a stored plan hides what makes it
+    only_plans_of(nodeid)  # a stored plan hides what makes it
     _recorder.begin()
     sys.monitoring.set_events(sys.monitoring.COVERAGE_ID, sys.monitoring.events.LINE)
 

@@ -19,6 +19,7 @@ processes of their own, as without --covered.
 import argparse
 import ast
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -465,8 +466,13 @@ def key_of(path, change):
 def reason(path, change):
     """Why a change decides nothing, if it stands in the list."""
     listed = EQUIVALENT.get(path.relative_to(ROOT).as_posix())
-    names = {c: name for name, c in named(changes(path)).items()} if listed else {}
-    return listed.get(names[change]) if listed else None
+    return listed.get(names_of(path)[change]) if listed else None
+
+
+@functools.cache
+def names_of(path):
+    """{change of a file: its name in the list}."""
+    return {change: name for name, change in named(changes(path)).items()}
 
 
 def named(found):

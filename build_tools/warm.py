@@ -101,6 +101,13 @@ def limited(seconds):
     resource.setrlimit(resource.RLIMIT_CPU, (int(used + seconds) + 1, hard))
 
 
+def only_plans_of(version):
+    """From here on plans are read and stored for code of this version: none of the tree as it is,
+    also where the first test would import what stores them."""
+    with contextlib.suppress(ImportError):  # of a tree without stored plans
+        importlib.import_module("ckernels.runtime.stored").code_version = lambda: version
+
+
 def child(job, items, switch, say):
     """Run the tests of a job until one fails; of one that changes nothing, all."""
     from _pytest.runner import runtestprotocol
@@ -109,10 +116,8 @@ def child(job, items, switch, say):
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     changes = "source" in job or "number" in job
-    if changes:  # no plan of the tree as it is, also where the first test imports what stores them
-        with contextlib.suppress(ImportError):  # of a tree without one
-            stored, key = importlib.import_module("ckernels.runtime.stored"), os.urandom(16).hex()
-            stored.code_version = lambda: key
+    if changes:
+        only_plans_of(os.urandom(16).hex())
     if "source" in job and not put(job["path"], Path(job["path"]).read_text(), job["source"]):
         say("put nowhere", None)
         return
