@@ -682,39 +682,38 @@ def test_no_name_of_numpy_is_hidden_by_one_of_ours():
     assert {n for n in ours if hasattr(np, n)} == made
 
 
+def curve(x):
+    return np.sin(x) * 2.125 + x**3 - 0.77125
+
+
+def failing(error):
+    def run(*args, **kwargs):
+        raise error
+
+    return run
+
+
 @pytest.mark.usefixtures("refused_kernels_run_in_numpy")
 def test_the_report_tells_of_kernels_that_do_not_compile(monkeypatch, tmp_path):
-    def refuse(*args, **kwargs):
-        raise CompileError("cc: no such luck\nmore words")
-
-    def f(x):
-        return np.sin(x) * 2.125 + x**3 - 0.77125
-
-    monkeypatch.setattr(pipeline, "run", refuse)
-    g = ck.jit(f)
+    error = CompileError("cc: no such luck\nmore words")
+    monkeypatch.setattr(pipeline, "run", failing(error))
+    g = ck.jit(curve)
     with config.change(base_compiledir=str(tmp_path)), warnings.catch_warnings():  # no stored plan
         warnings.simplefilter("ignore", CKernelsWarning)
-        same(f(V), g(V))
+        same(curve(V), g(V))
     assert g.report()["kernels"] == ["cc: no such luck"]
     monkeypatch.undo()
-    h = ck.jit(f)
-    same(f(V), h(V))
+    h = ck.jit(curve)
+    same(curve(V), h(V))
     assert h.report()["kernels"] == []
 
 
 def test_an_error_of_a_plan_itself_does_not_pass_as_numpys_result(monkeypatch, tmp_path):
     """By tests/conftest.py; for users NumPy runs the call."""
-
-    def wrong(*args, **kwargs):
-        raise IndexError("no such element")
-
-    def f(x):
-        return np.sin(x) * 2.125 + x**3 - 0.77125
-
-    monkeypatch.setattr(pipeline, "run", wrong)
+    monkeypatch.setattr(pipeline, "run", failing(IndexError("no such element")))
     with config.change(base_compiledir=str(tmp_path)):  # no stored plan
         with pytest.raises(pytest.fail.Exception, match="no such element"):
-            ck.jit(f)(V)
+            ck.jit(curve)(V)
 
 
 class Scaled:

@@ -104,6 +104,19 @@ QUOTIENTS = {
 }  # fmt: skip
 
 
+def as_they_lie(build, x, y):
+    """(the function, what it gives and what the oracles give): of arrays in memory, with rows
+    reversed and turned."""
+    leaves = [leaf(a.shape, a.dtype.name) for a in (x, y)]
+    roots = build(*leaves)
+    function, pairs = make_function(leaves, roots, positional_only=True), []
+    for p, q in ((x, y), (x[:, ::-1].copy()[:, ::-1], y), (x.T.copy().T, y)):
+        with np.errstate(all="ignore"):
+            wanted = evaluate(roots, dict(zip(leaves, (p, q))))
+        pairs += zip(function(p, q), wanted)
+    return function, pairs
+
+
 @pytest.mark.parametrize("name", QUOTIENTS)
 def test_quotients_of_int64_are_those_of_doubles_where_both_are_small(name):
     """Blocks of small numbers, of large ones, of both; signs, zeros and the ends of the range."""
@@ -115,14 +128,9 @@ def test_quotients_of_int64_are_those_of_doubles_where_both_are_small(name):
         y = rng.integers(-10, 20, (7, 700))
         x[3, 100:109] = ends
         y[3, 90:120:3] = rng.choice(ends, 10)
-        leaves = [leaf(x.shape, "int64"), leaf(y.shape, "int64")]
-        roots = build(*leaves)
-        function = make_function(leaves, roots, positional_only=True)
-        for p, q in ((x, y), (x[:, ::-1].copy()[:, ::-1], y), (x.T.copy().T, y)):
-            with np.errstate(all="ignore"):
-                wanted = evaluate(roots, dict(zip(leaves, (p, q))))
-            for got, want in zip(function(p, q), wanted):
-                np.testing.assert_array_equal(got, want)
+        function, pairs = as_they_lie(build, x, y)
+        for got, want in pairs:
+            np.testing.assert_array_equal(got, want)
         assert ("ck_near_" in function.info.source()) == asks
 
 
@@ -148,20 +156,15 @@ def test_remainders_of_floats_need_libm_only_where_quotients_are_huge(name, dtyp
            1e-40, 0.5, 3]  # fmt: skip
     for k, v in enumerate(odd):
         x[k % 4, 40 * k], y[k % 3, 40 * k + k % 2] = v, odd[-k]
-    leaves = [leaf(x.shape, dtype), leaf(y.shape, dtype)]
-    roots = build(*leaves)
-    function = make_function(leaves, roots, positional_only=True)
-    for p, q in ((x, y), (x[:, ::-1].copy()[:, ::-1], y), (x.T.copy().T, y)):
-        with np.errstate(all="ignore"):
-            wanted = evaluate(roots, dict(zip(leaves, (p, q))))
-        for got, want in zip(function(p, q), wanted):
-            if name == "summed":
-                np.testing.assert_allclose(got, want, rtol=1e-5)
-            else:
-                np.testing.assert_array_equal(got, want)
-                np.testing.assert_array_equal(
-                    np.signbit(got) | np.isnan(got), np.signbit(want) | np.isnan(want)
-                )
+    function, pairs = as_they_lie(build, x, y)
+    for got, want in pairs:
+        if name == "summed":
+            np.testing.assert_allclose(got, want, rtol=1e-5)
+        else:
+            np.testing.assert_array_equal(got, want)
+            np.testing.assert_array_equal(
+                np.signbit(got) | np.isnan(got), np.signbit(want) | np.isnan(want)
+            )
     assert ("ck_near_mod" in function.info.source()) == asks
 
 
