@@ -322,8 +322,8 @@ def test_the_place_of_a_maximum_that_is_overwritten_is_one_of_the_row(dtype, op)
 
 
 def test_elements_that_leave_their_bins_while_a_median_is_sought():
-    """The last one lies beyond those that were the least and the largest."""
-    x, y = K.placeholder((None,), dtype="float64"), np.random.default_rng(0).uniform(1, 2, 4000)
+    """The last one is beyond the largest that was found."""
+    x, y = K.placeholder((None,), dtype="float64"), np.random.default_rng(0).uniform(1, 2, 100_000)
     f = K.function([x], K.median(x), mode="compiled")
-    disturbed(lambda: f(y), [(y[-1:], 1e300), (y[7:8], -1e300), (y[9:10], np.nan)])
+    disturbed(lambda: f(y), [(y[-1:], 1e300)], seconds=0.5)
     assert f(y) == np.median(y)
