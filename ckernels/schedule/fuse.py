@@ -5,11 +5,12 @@ Works on graphs whose shapes are all concrete, users before what they use. What 
 buffers and C are not known here.
 """
 
+from ..graph.sizes import surely
 from ..graph.walk import consumers, toposort
 from .gathers import is_gather
 from .group import AXIS_VIEWS, GENERATORS, Group
 from .horizontal import Horizontal
-from .legal import APART, RESHAPED, TAKEN, Join, fusible, in_the_way
+from .legal import APART, RESHAPED, TAKEN, Beside, Join, fusible, in_the_way
 from .parameters import parameterise
 from .policy import is_read_by_loops, worth_repeating
 from .units import Units
@@ -71,16 +72,78 @@ def fuse(outputs, apart=False):
     return _Fuser(outputs, apart).run()
 
 
+def longest_first(order, outputs):
+    """The nodes of `order`, of a sum's operands the one that takes the longest chain first: the
+    terms that are added to it then need not wait for it."""
+    depth = {}
+    for node in order:
+        chain = node.op.kind == "elementwise"
+        depth[node.uid] = 1 + max([depth[x.uid] for x in node.inputs], default=0) if chain else 0
+    result, met, stack = [], set(), list(outputs)[::-1]
+    while stack:
+        node = stack.pop()
+        if node is None:  # the inputs of the next one are in the order
+            result.append(stack.pop())
+        elif node.uid not in met:
+            met.add(node.uid)
+            stack += (node, None)
+            inputs = node.inputs
+            if depth[node.uid] and len(inputs) > 1:
+                inputs = sorted(inputs, key=lambda x: -depth[x.uid])
+            stack.extend(x for x in inputs[::-1] if x.uid not in met)
+    return result
+
+
+def side_by_side(order, users):
+    """`order` where elementwise nodes that free an operand come as soon as all operands are there.
+
+    Two sums over the same terms go on together then, term by term. One after the other, as the
+    order of the graph has them, all terms would wait between the two, and loops that are full in
+    the middle would store them.
+    """
+    result, done = [], set()
+    waits = {n.uid: len(dict.fromkeys(n.inputs)) for n in order}
+    left = {n.uid: len(users[n.uid]) for n in order}
+
+    def frees(node):
+        return any(
+            left[x.uid] == 1 and x.op.kind == "elementwise" and surely(x.size, node.size)
+            for x in node.inputs
+        )
+
+    for first in order:
+        stack = [first]
+        while stack:
+            node = stack.pop()
+            if node.uid in done:
+                continue
+            done.add(node.uid)
+            result.append(node)
+            last = []  # to read an operand
+            for x in dict.fromkeys(node.inputs):
+                left[x.uid] -= 1
+                if left[x.uid] == 1:
+                    last += [u for u in users[x.uid] if u.uid not in done]
+            for user in users[node.uid]:
+                waits[user.uid] -= 1
+            for user in (*last, *users[node.uid]):
+                if not waits[user.uid] and user.op.kind == "elementwise" and frees(user):
+                    stack.append(user)
+    return result
+
+
 class _Fuser:
     def __init__(self, outputs, apart):
-        self.order, self.apart = toposort(outputs), apart
-        self.users = consumers(self.order)
+        order, self.apart = longest_first(toposort(outputs), outputs), apart
+        self.users = consumers(order)
+        self.order = side_by_side(order, self.users)
         self.keep = {n.uid for n in outputs}
         self.units = Units(self.users)
         self.home = self.units.home
         self.groups = []
         self.wanting = {}  # uid -> groups that read the tensor
         self.missed = {}  # (uid, number of a group) -> the Reason why they are not joined
+        self.rests = {}  # number of a full group -> the one that took what it refused
         self.chunks = {}  # (uid, axes) -> [(partial reduction of it, its group)]
 
     def run(self):
@@ -118,7 +181,9 @@ class _Fuser:
                 if not again:
                     break
         homes = self.home.get(node.uid, ())
-        if not joined or scalar and all(g.partial for g in homes):
+        if not joined and not self.join_rest(node, wanting, readers, beneath):
+            self.start_rest(node, wanting)
+        elif scalar and all(g.partial for g in homes):
             self.start(node)  # a chunked kernel cannot store one scalar: keep a home that can
         if scalar:
             self.home[node.uid].sort(key=lambda g: g.partial)
@@ -151,6 +216,26 @@ class _Fuser:
             return False
         self.admit(join)
         return True
+
+    def join_rest(self, node, wanting, readers, beneath):
+        """Whether `node` is now beside what a full loop refused before: two sums over the same
+        terms, which one loop makes to its end, go on in one loop."""
+        for group in wanting:
+            rest = self.rests.get(group.number)
+            if rest is None or self.missed[node.uid, group.number] is not group.room:
+                continue
+            join = Beside(node, rest, self.users)
+            if self.why_not(join, readers, beneath, (rest,)) is None:
+                self.admit(join)
+                return True
+        return False
+
+    def start_rest(self, node, wanting):
+        """A group for `node`, beside which what else the same full loops refuse will be."""
+        self.start(node)
+        for group in wanting:
+            if group.room is not None and self.missed[node.uid, group.number] is group.room:
+                self.rests[group.number] = self.home[node.uid][-1]
 
     def why_not(self, join, readers, beneath, inside):
         """The Reason against a join when the groups `inside` compute the node for themselves."""

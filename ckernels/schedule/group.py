@@ -24,6 +24,7 @@ class Group:
         self.wants = {}  # uid of a possible member -> the different maps it is read with, a tuple
         self.partial = False  # a chunked reduction: its results are one per chunk
         self.stored = False  # whether what it reduces is better made by another loop
+        self.room = None  # the Reason why it takes no more than tails
         self.number = None  # its place in `Units`
         self.varying = set()  # uids in `wants` that change along the loop
         self.cost = 0.0  # of all members, per element

@@ -6,7 +6,7 @@ to pass, the cheap ones first. Sizes are compared with ==, thresholds are asked 
 
 from ..base.dtypes import COMPLEX
 from ..graph.shapes import product
-from ..graph.sizes import estimate, value_of
+from ..graph.sizes import estimate, surely, value_of
 from .gathers import KINDS, LONG_RUN, STORED_RUN, SUMMED_RUN, run_of
 from .group import AXIS_VIEWS, GENERATORS, peel, together_deep, weight
 from .policy import (
@@ -85,6 +85,26 @@ class Join:
         return None
 
 
+class Beside(Join):
+    """`node` as a member of `group`, whose loop runs over its elements but does not read it."""
+
+    __slots__ = ()
+
+    def __init__(self, node, group, users):
+        self.node, self.group, self.users = node, group, users
+        self.amap = tuple(None if n == 1 else a for a, n in enumerate(node.shape))
+        self.covers = {a for a in self.amap if a is not None}
+        self.reduced, self.domain = group.reduced, group.domain
+
+    def why_not(self):
+        node, group = self.node, self.group
+        if node.op.kind != "elementwise" or group.reduced or len(group.domain) != node.ndim:
+            return DIFFERENT
+        if not surely(group.domain, list(node.shape)):
+            return DIFFERENT
+        return has_room(self)
+
+
 def is_whole(join):
     return CHUNKED if join.node.op.name == "partial" else None
 
@@ -98,12 +118,15 @@ def has_room(join):
     if group.chain_with(node) > MAX_DEPTH:
         return DEEP
     members, cost = len(group.nodes) + 1, group.cost + weight(node)
-    if members <= MAX_MEMBERS and cost <= MAX_COST:
+    if members <= MAX_MEMBERS and cost <= MAX_COST and group.room is None:
         return None
-    reason = FULL if members > MAX_MEMBERS else COSTLY
+    reason = group.room or (FULL if members > MAX_MEMBERS else COSTLY)
     if members > MAX_MEMBERS * SLACK or cost > MAX_COST * SLACK:
         return reason
-    return None if is_tail(node, group, join.users, fusible) else reason
+    if is_tail(node, group, join.users, fusible):
+        return None
+    group.room = reason
+    return reason
 
 
 def is_read_one_way(join):

@@ -374,3 +374,26 @@ def test_the_gradient_of_a_logsumexp_is_a_multiple_of_what_it_summed(axis):
 def test_values_join_no_loop_over_nothing(domain, reduced, shape, fits):
     join = SimpleNamespace(domain=domain, reduced=reduced, node=SimpleNamespace(shape=shape))
     assert legal.loop_runs(join) is (None if fits else legal.EMPTY)
+
+
+def two_sums(terms, swapped):
+    """sum(w * p) and sum(w) for weights w = exp(-(p - x)^2), term by term, as users write them."""
+    x, total, weight = leaf((40,)), 0, 0
+    for p in (leaf((40,)) for _ in range(terms)):
+        w = ops.exp(ops.neg(ops.square(ops.sub(p, x))))
+        total = ops.add(ops.mul(w, p), total) if swapped else ops.add(total, ops.mul(w, p))
+        weight = ops.add(w, weight) if swapped else ops.add(weight, w)
+    return [ops.true_div(total, weight)]
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("terms", [10, 25, 60])
+def test_two_sums_over_the_same_terms_go_on_together(terms, swapped):
+    """Full loops end between two terms: what one stores for the next is both sums so far, and at
+    most one term. All terms of a loop would be stored where one sum came after the other."""
+    groups = list({id(g): g for found in fuse(two_sums(terms, swapped)).home.values()
+                   for g in found}.values())  # fmt: skip
+    assert len(groups) <= 1 + terms // 8
+    made = {uid: g for g in groups for uid in g.maps}
+    stored = {uid for g in groups for uid in g.wants if made.get(uid, g) is not g}
+    assert len(stored) <= 3 * (len(groups) - 1)

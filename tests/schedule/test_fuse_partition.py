@@ -29,8 +29,10 @@ def groups_of(home):
 def check(roots):
     """Assert all that the planner takes for granted."""
     order, home = fuse(roots)
-    assert order == toposort(roots)
+    assert {n.uid for n in order} == {n.uid for n in toposort(roots)}
     rank = {n.uid: i for i, n in enumerate(order)}
+    assert len(rank) == len(order)
+    assert all(rank[x.uid] < rank[n.uid] for n in order for x in n.inputs)
     assert {n.uid for n in order if n.uid in home and not is_gather(n)} == {
         n.uid for n in order if fusible(n)
     }
