@@ -123,9 +123,16 @@ class CKernelsLinker(JITLinker):
         given = [storage_map[n] for n in fgraph.outputs]
         scalars = [storage_map[n] for n in fgraph.outputs if is_scalar(n)]
         nodes = [o.owner for o in fgraph.outputs if o.owner is not None][:1]
+        direct = None if scalars else self.direct(taken, given)
 
         def thunk():
+            nonlocal direct
             try:
+                if direct is not None:
+                    through, arguments = direct
+                    results = through(*arguments)
+                    if results is not None:
+                        return results
                 results = run(*[x[0] for x in taken])
             except Exception as problem:
                 if isinstance(problem, ShapeError) and not self.pieces.converter.chooses:
@@ -135,9 +142,24 @@ class CKernelsLinker(JITLinker):
                 storage[0] = value
             for storage in scalars:
                 storage[0] = storage[0][()]
+            if direct is not None:  # a known value has changed, so there are other pieces
+                direct = self.direct(taken, given)
+            return [storage[0] for storage in given]
 
         thunk.inputs, thunk.outputs, thunk.lazy = taken, given, False
         return [thunk], nodes, run
+
+    def direct(self, taken, given):
+        """(C that reads a call's arguments from lists, puts its results into lists and asks whether
+        known values still hold; its arguments), or None where a call takes Python between.
+        """
+        pieces = self.pieces
+        compiled = pieces.directly
+        if compiled is None or pieces.performed or pieces.converter.chooses:
+            return None
+        function, arrays = compiled
+        cells, values = self.known.cells
+        return function.through, ((*taken, *([x] for x in arrays)), tuple(given), cells, values)
 
     def __getstate__(self):
         made = ("pieces", "known", "mistaken", "current")
@@ -168,6 +190,11 @@ class Known:
         self.checks = [
             (self.storage[v], array.shape, array.tobytes()) for v, array in self.values.items()
         ]
+
+    @property
+    def cells(self):
+        """The lists in which known values stand, and these values: for `through`."""
+        return tuple(self.storage.values()), tuple(self.values[v] for v in self.storage)
 
     def hold(self):
         for storage, shape, content in self.checks:

@@ -207,6 +207,14 @@ class Pieces:
         inputs = self.fgraph.inputs
         return len(self.levels) == 1 and not self.outside and all(map(is_tensor, inputs))
 
+    @property
+    def directly(self):
+        """(compiled function, arrays after its inputs) that gives all results as they are,
+        or None."""
+        function, _, arrays, slots = (self.whole and self.functions[0]) or [None] * 4
+        whole = hasattr(function, "through") and [s for _, s in self.outputs] == slots
+        return (function, arrays) if whole else None
+
     def single(self):
         if self.functions[0] is None:
             return lambda *inputs: []

@@ -372,6 +372,80 @@ static PyObject *function_over(PyObject *self, PyObject *args, PyObject *kwargs)
     return results;
 }
 
+/* The list `cells[i]` of a tuple, of at least one item. */
+static PyObject *list_of(PyObject *cells, Py_ssize_t i)
+{
+    PyObject *list = PyTuple_GET_ITEM(cells, i);
+    if (PyList_Check(list) && PyList_GET_SIZE(list) > 0)
+        return list;
+    PyErr_SetString(PyExc_TypeError, "through takes tuples of lists that are not empty");
+    return NULL;
+}
+
+/* Whether the first items of lists are arrays of the very bytes of `arrays`, all in C order. */
+static int are_known(PyObject *cells, PyObject *arrays)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arrays); i++) {
+        PyObject *list = list_of(cells, i), *known = PyTuple_GET_ITEM(arrays, i);
+        PyObject *value = list ? PyList_GET_ITEM(list, 0) : NULL;
+        if (!value)
+            return -1;
+        PyArrayObject *a = (PyArrayObject *)value, *b = (PyArrayObject *)known;
+        if (!PyArray_CheckExact(value) || !PyArray_CheckExact(known)
+            || PyArray_DESCR(a) != PyArray_DESCR(b) || !PyArray_IS_C_CONTIGUOUS(a)
+            || !PyArray_IS_C_CONTIGUOUS(b) || PyArray_NDIM(a) != PyArray_NDIM(b)
+            || !PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(b), PyArray_NDIM(a))
+            || memcmp(PyArray_DATA(a), PyArray_DATA(b), PyArray_NBYTES(b)))
+            return 0;
+    }
+    return 1;
+}
+
+/* Put results into the first items of lists. */
+static int put_first(PyObject *cells, PyObject *results)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(cells);
+    if (!PyList_Check(results) || PyList_GET_SIZE(results) != n) {
+        PyErr_Format(PyExc_TypeError, "through takes %zd lists for the results of a function that "
+                     "gives another number", n);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *list = list_of(cells, i);
+        if (!list || PyList_SetItem(list, 0, Py_NewRef(PyList_GET_ITEM(results, i))) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static PyObject *function_through(PyObject *self, PyObject *args)
+{
+    PyObject *given, *taken, *cells = NULL, *arrays = NULL, *few[CK_MAXDIMS], *result = NULL;
+    if (!PyArg_ParseTuple(args, "O!O!|O!O!:through", &PyTuple_Type, &given, &PyTuple_Type, &taken,
+                          &PyTuple_Type, &cells, &PyTuple_Type, &arrays))
+        return NULL;
+    if (arrays && PyTuple_GET_SIZE(arrays) != PyTuple_GET_SIZE(cells))
+        return PyErr_Format(PyExc_ValueError, "through takes as many arrays as lists of them");
+    int known = arrays ? are_known(cells, arrays) : 1;
+    if (known <= 0)
+        return known < 0 ? NULL : Py_NewRef(Py_None);
+    Py_ssize_t n = PyTuple_GET_SIZE(given), i = 0;
+    PyObject **all = n <= CK_MAXDIMS ? few : PyMem_Malloc(n * sizeof(*all));
+    if (!all)
+        return PyErr_NoMemory();
+    for (PyObject *list; i < n && (list = list_of(given, i)); i++)
+        all[i] = Py_NewRef(PyList_GET_ITEM(list, 0));
+    if (i == n)
+        result = ck_call(self, all, n, NULL);
+    while (i > 0)
+        Py_DECREF(all[--i]);
+    if (all != few)
+        PyMem_Free(all);
+    if (result && put_first(taken, result) < 0)
+        Py_CLEAR(result);
+    return result;
+}
+
 static PyMethodDef function_methods[] = {
     {"address", (PyCFunction)(void (*)(void))function_address, METH_VARARGS | METH_KEYWORDS,
      "address($self, /, signature, *arrays, bound=None)\n--\n\n"
@@ -394,6 +468,10 @@ static PyMethodDef function_methods[] = {
      "profile_data() -> list of (tag, calls, ns) of the plan used last."},
     {"span_data", function_span_data, METH_NOARGS,
      "span_data() -> ([(tag, thread, from, to in ns)], how many are missing) of the last call."},
+    {"through", function_through, METH_VARARGS,
+     "through(given, results, cells=(), arrays=()) -> f(*[c[0] for c in given]), whose results are\n"
+     "put into c[0] of each list of `results`. None, and nothing is done, where c[0] of a list of\n"
+     "`cells` is not what its array is, byte for byte."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -51,6 +51,37 @@ def test_an_ndarray_is_never_unpacked(kernels):
     assert np.array_equal(f(np.ones((1, 3))), [2, 2, 2])
 
 
+def test_through_reads_and_fills_lists(kernels):
+    f, given, found = add1(runtime, kernels, single=False), [np.arange(3.0)], ["before"]
+    for known in ([3, 4], np.array([3, 4]).T):
+        values, cells = (np.array(known),), ([np.array([3, 4])],)
+        results = f.through((given,), (found,), cells, values)
+        assert np.array_equal(results[0], [1, 2, 3]) and found == results
+    assert f.through((given,), (found,))[0] is found[0]
+    given[0] = np.arange(4.0)
+    others = (np.array([3, 5]), np.array([[3, 4]]), np.array([3.0, 4.0]), np.array([3]), [3, 4])
+    for other in others:
+        cells, before = ([other],), found[0]
+        assert f.through((given,), (found,), cells, values) is None and found[0] is before
+    assert np.array_equal(f.through((given,), (found,))[0], [1, 2, 3, 4])
+
+
+def test_through_refuses_what_are_no_lists(kernels):
+    f, given, found = add1(runtime, kernels, single=False), [np.arange(3.0)], [None]
+    for arguments in (((given,), ([],)), (((),), (found,)), ((given,), ([None], [None]))):
+        with pytest.raises(TypeError, match="through takes"):
+            f.through(*arguments)
+    with pytest.raises(TypeError, match="another number"):
+        f.through((given,), ())
+    with pytest.raises(TypeError):
+        f.through((given,), (found,), ([],), (np.ones(1),))
+    with pytest.raises(ValueError, match="as many arrays as lists"):
+        f.through((given,), (found,), ([1],), ())
+    with pytest.raises(TypeError, match="another number"):
+        add1(runtime, kernels).through((given,), (found,))
+    assert found == [None]
+
+
 def scalars(runtime, kernels, count, **options):
     def bind(arrays):
         return plan(
