@@ -67,6 +67,14 @@ def placeholder(dtype, shape, name=None):
     return new_input(supported(np.dtype(dtype)), shape, name)
 
 
+def conjunction(truths):
+    """The node that is true where all of these are, or None where there are none."""
+    found = None
+    for truth in truths:
+        found = truth if found is None else ops.logical_and(found, truth)
+    return found
+
+
 class InNumPy(Untraceable):
     """A loop that NumPy takes sooner than a trace of it, turn by turn."""
 
@@ -78,6 +86,7 @@ class TurnLeaves(set):
     def __init__(self, found):
         super().__init__(found)
         self.guards, self.chosen = [], 0
+        self.under = 0  # how many truth values around the loop hold in its turns
         self.turn, self.born, self.grown, self.appended = None, 0, {}, []
         self.count = None  # how many turns there are, where there is one; None: no one knows
         self.loose = False  # whether a list holds a scalar where it got Python's number
@@ -154,7 +163,7 @@ class Trace(Owner):
         is being traced is not taken."""
         if node.value is not None and not node.ndim and node.value:
             return None
-        predicate = self.predicate()
+        predicate = self.predicate(whole=True)
         if predicate is not None:
             node = ops.logical_or(ops.logical_not(predicate), node)
         for replaced in reversed(self.inside):
@@ -212,12 +221,20 @@ class Trace(Owner):
         both = self.predicates or any(isinstance(r, TurnLeaves) for r in self.inside)
         return node if both or not asked else bool(x)
 
-    def predicate(self):
-        """What has to be true for the branches that are being traced, or None."""
-        found = None
-        for p in self.predicates:
-            found = p if found is None else ops.logical_and(found, p)
-        return found
+    def predicate(self, whole=False):
+        """What has to be true for the branches that are being traced, or None. A loop on such a
+        side has no turn where that is not taken, so in its turns those around it hold, of which
+        only `whole` tells."""
+        return conjunction(self.predicates[0 if whole else self.under(len(self.inside)) :])
+
+    def is_batch(self):
+        """Whether what is traced is taken for all rows of a batch at once: that of vmap."""
+        return None in self.inside
+
+    def under(self, depth):
+        """How many predicates hold in the turns of the innermost of so many levels."""
+        loops = [r for r in self.inside[:depth] if isinstance(r, TurnLeaves)]
+        return loops[-1].under if loops else 0
 
     def ask(self, node, what, kind=None):
         """The value of a node, in Python."""
@@ -307,8 +324,16 @@ class Trace(Owner):
     # ---- indices ---------------------------------------------------------------------------------
 
     def place(self, node):
-        """An index that exists where the branch that is being traced is not taken, too."""
-        predicate = self.predicate()
+        """An index that exists where the branch that is being traced is not taken, too. What is
+        computed before the turns of a loop is so where it has none as well."""
+        depth = len(self.inside)
+        order = toposort([node]) if self.predicates else ()
+        while depth and not (
+            isinstance(self.inside[depth - 1], set)
+            and any(n in self.inside[depth - 1] for n in order)
+        ):
+            depth -= 1
+        predicate = conjunction(self.predicates[self.under(depth) :])
         if predicate is None or node.value is not None:
             return node
         return ops.where(predicate, node, constant(0, node.dtype))

@@ -449,6 +449,7 @@ class Turns:
         objects = Objects([*map(contents, self.cells.values()), self.body])
         self.begin(level)
         before.born = level.born = trace.births
+        level.under = 0 if trace.is_batch() else len(trace.predicates)
         level.turn, level.count = turn, self.most_turns()
         trace.inside.append(level)
         condition, scans, arrays = None, trace.scans, trace.arrays
@@ -729,15 +730,16 @@ class Turns:
         self.trace.guard(ops.gt(self.count, constant(0, "int64")))
         return True
 
-    def rows(self, own):
+    def rows(self, own, all):
         """What the body reads at the number of its turn of arrays that no turn changes, as rows
-        that the scan goes along: products of these leave it. The body then reads the rows."""
+        that the scan goes along: products of these leave it. The body then reads the rows. But the
+        number alone where not `all` turns are taken, perhaps."""
         found, order = {}, toposort([now for _, _, now in self.carries])
         moving = set()
         for node in order:
             if node.uid in own or any(i.uid in moving for i in node.inputs):
                 moving.add(node.uid)
-        for node in order:
+        for node in order if all else ():
             if node.op.name == "take" and not node.inputs[1].ndim and node.uid in moving and (
                 node.inputs[0].uid not in moving
             ):  # fmt: skip
@@ -772,14 +774,15 @@ class Turns:
         )):  # fmt: skip
             raise Untraceable("a condition that no turn changes")
 
-    def turns_here(self, counted):
-        """How many turns there are: none on the side of a test that is not taken."""
-        if counted:
-            return constant(self.count, "int64")
-        taken = self.trace.predicate()
-        if taken is None:
-            return self.count
-        return ops.where(taken, self.count, constant(0, "int64"))
+    def turns_here(self):
+        """(how many turns there are, of how many of them the first, or None: all of them). There is
+        none on the side of a test that is not taken; but all rows of a batch have the same."""
+        counted, taken = isinstance(self.count, int), self.trace.predicate()
+        count = constant(self.count, "int64") if counted else self.count
+        if taken is None or counted and self.trace.is_batch():
+            return count, None
+        some = ops.where(taken, count, constant(0, "int64"))
+        return (count, some) if counted else (some, None)
 
     def finals(self):
         """The last value of each carry."""
@@ -790,6 +793,7 @@ class Turns:
         carries = [Carry(ops.expand(first, (0,)), (-1,), [new], now)
                    for first, new, now in self.carries]  # fmt: skip
         start = ops.expand(constant(0, "int64"), (0,))
+        count, some = self.turns_here()
         counted = isinstance(self.count, int)
         if not counted or self.test is not None:
             carries.append(Carry(start, (-1,), [turn], ops.add(turn, one)))
@@ -798,11 +802,11 @@ class Turns:
             self.check_ends(own)
             if self.condition is not True:
                 until = ops.logical_not(self.condition)
-        rows = self.rows(own) if counted and until is None else ()
+        rows = self.rows(own, some is None) if counted and until is None else ()
         own.update(row.uid for _, _, row in rows)
         news = [now for _, _, now in self.carries]
         carries = [c._replace(new=n) for c, n in zip(carries, news)] + carries[len(news) :]
-        node = scan_node(self.turns_here(counted), rows, carries, (), until)
+        node = scan_node(count, rows, carries, (), until, some)
         signature = ScanSignature.of(node)
         found = [item(node, signature.final(k)) for k in range(len(self.carries))]
         for k, (_, _, now) in enumerate(self.carries):

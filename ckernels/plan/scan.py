@@ -24,6 +24,7 @@ from .lowerings.movement import copy_around, spread
 from .scan_by_rows import batch_parts
 from .stores import changed_input
 
+BOUNDED = {"minimum": min, "maximum": max, "where": max}  # of which two numbers it is one
 MOST = 1 << 40  # steps of a scan of which only the call knows how many
 TYPICAL = 1000  # how many are assumed of it
 
@@ -86,6 +87,14 @@ def scan(plan, node):
     return True
 
 
+def most_of(steps):
+    """The most that a number of steps may be."""
+    if steps.value is not None:
+        return steps.value.item()
+    both = [min(MOST, most_of(x)) for x in steps.inputs] if steps.op.name in BOUNDED else [MOST]
+    return BOUNDED.get(steps.op.name, max)(both[-2:])
+
+
 class ScanPlanner:
     """Plans one scan: operands to rows, the body to instructions, results to buffers."""
 
@@ -94,7 +103,7 @@ class ScanPlanner:
         self.sig, self.body, self.attrs = ScanSignature.of(node), node.attrs["body"], node.attrs
         self.items = plan.items(node)
         by_value = self.sig.steps.value is None  # steps that an operand counts
-        self.rows = MOST if by_value else self.sig.steps.value.item()
+        self.rows = most_of(self.sig.steps)
         self.counter = self.sig.steps if by_value else self.sig.count
         limit = self.attrs["limit"]
         self.most = self.rows if limit < 0 else smallest(self.rows, limit)
@@ -436,7 +445,7 @@ class ScanPlanner:
     def add(self, instructions):
         """The scan instruction itself."""
         moving, stored = self.moving, [rows.buffer for rows in self.stored.values()]
-        many = "n" if self.rows is MOST else self.most
+        many = self.most if self.sig.steps.value is not None else "n"
         many = many.expression() if isinstance(many, Size) else many
         name = f"{label(self.attrs).removeprefix('the ')} of {many} steps"
         bases = [

@@ -21,8 +21,8 @@ from ..codegen.raw import RawKernel, block
 from ..graph.sizes import Size
 from .instructions import Branch, KernelCall, Move, Scan, flatten
 from .lowerings.indexed import OneElement
-from .scan_of_elements import Exit, ScanOfElements
-from .scan_terms import Line, is_line
+from .scan_of_elements import Exit, Other, ScanOfElements
+from .scan_terms import Line, is_line, is_plain_call
 from .taken_over import FAILS
 
 RAW = ("gather", "scatter", "check_indices")  # of the kernels with a template these
@@ -145,7 +145,8 @@ class ScanKernel:
         self.known = lines  # {buffer: the Line that it is}
         self.fills = []  # (call, depth, buffer) of each kernel that fills a Line
         self.vectors = False  # whether a loop of it may become one over vectors
-        self.around = []  # (number of the scan, whether it is reversed), from the outermost one on
+        self.meant = {}  # see Other
+        self.around = []  # (number of the scan, the scan), from the outermost one on
 
     def kernel(self, scan):
         self.find_variables(scan)
@@ -376,10 +377,10 @@ class ScanKernel:
 
     def fails(self, tag):
         """Lines that tell which call failed, at which steps."""
-        inner = [f"t{number}" for number in self.around[:0:-1]]
+        inner = [f"t{number}" for number, _ in self.around[:0:-1]]
         return [f"told[{FAILED}] = {tag}; told[{INNER}] = {len(self.around) - 1};",
                 *[f"told[{STEPS + e}] = {t};" for e, t in enumerate(inner)],
-                f"told[{DONE}] = j{self.around[0]};"]  # fmt: skip
+                f"told[{DONE}] = j{self.around[0][0]};"]  # fmt: skip
 
     def note_roles(self, instr):
         for (buffer, _), operand in zip(instr.pointers, pointers(instr.kernel)):
@@ -416,7 +417,10 @@ class ScanKernel:
         places, clobbers = [], False
         self.note_roles(instr)
         self.vectors |= not (
-            isinstance(kernel, OneElement) or type(instr.n) is int and instr.n == 1
+            isinstance(kernel, OneElement)
+            or is_line(instr)
+            or type(instr.n) is int
+            and instr.n == 1
         )
         with self.block(""):
             for i, ((buffer, offset), operand) in enumerate(zip(instr.pointers, pointers(kernel))):
@@ -470,7 +474,7 @@ class ScanKernel:
                 if state.old is not None:
                     start = moved(self, moving.moves[state.old], j, t)
                     self.first(moving, j, t, n, outermost, held[1].load(start))
-            self.around.append(k)
+            self.around.append((k, scan))
             known, used, self.used = dict(self.known), self.used, set()
             ways = self.ways(scan, states, k, outermost)
             with self.block(f"if ({j} < {most})"):
@@ -491,16 +495,22 @@ class ScanKernel:
             ways = Ways([], self.lines, None, False, [])
             self.end_step(scan.moving, states, k, outermost)
         else:
-            self.tag += len(scan.body)
+            before, both = self.tag, []
+            self.tag += len(flatten(scan.body, scan.depth + 1))
             for instr in scan.body:
-                self.note_roles(instr)
-            both = []
+                if is_plain_call(instr):
+                    self.note_roles(instr)
             for statements in (found.careful, found.quick):
                 self.lines = []
                 for line in statements or ():
                     if isinstance(line, Exit):
                         with self.block(f"if (!({line.test}))"):
                             self.end_step(scan.moving, states, k, outermost, "1")
+                    elif isinstance(line, Other):
+                        after, meant = self.tag, self.meant
+                        self.tag, self.meant = before + line.at, {**meant, **line.meant}
+                        self.write([line.instr])
+                        self.tag, self.meant = after, meant
                     else:
                         self.put(line)
                 self.end_step(scan.moving, states, k, outermost)
@@ -574,7 +584,7 @@ class ScanKernel:
             self.put(f"int (*const poll)(void *) = (int (*)(void *))(__INTPTR_TYPE__)told[{POLL}];",
                      f"beat = {BEAT};")  # fmt: skip
             with self.block(f"if (poll((void *)(__INTPTR_TYPE__)told[{RUNNER}]))"):
-                self.put(f"told[{DONE}] = j{self.around[0]};", f"return {EPYTHON};")
+                self.put(f"told[{DONE}] = j{self.around[0][0]};", f"return {EPYTHON};")
 
     def hold(self, state, k):
         """Let a state be two variables, what it was and what it becomes, where it is small."""

@@ -16,8 +16,7 @@ from typing import NamedTuple
 from ..base import dtypes
 from ..codegen.mathlib import ALONE
 from ..codegen.print_c import READ, WRITTEN, ctype, expression, scalar
-from .instructions import KernelCall
-from .scan_terms import NotPlain, Terms, is_element, is_number
+from .scan_terms import NotPlain, Terms, is_plain_call
 
 FAR = 1 << 62  # an index beyond is no index, and may be added to
 MOST_TERMS = 1000  # of which choices are looked into
@@ -30,6 +29,15 @@ class Exit(NamedTuple):
     """Where a step is the last one, unless a test holds; in the place of a statement."""
 
     test: str
+
+
+class Other(NamedTuple):
+    """An instruction that is no statement, in the place of one. at: how many were before it;
+    meant: {(variable, element): (C of a number of a turn, what is added to it)} in it."""
+
+    instr: object
+    at: int
+    meant: dict
 
 
 class Lines:
@@ -70,13 +78,12 @@ class ScanOfElements(Terms):
     @classmethod
     def of(cls, kernel, scan, k, tag):
         """The ScanOfElements of a scan, or None."""
-        if not all(
-            isinstance(instr, KernelCall) and (is_number(instr) or is_element(instr))
-            for instr in scan.body
-        ):
+        plain = [is_plain_call(instr) for instr in scan.body]
+        if not any(plain):
             return None
         try:
-            steps = cls(kernel, scan, k, tag, kernel.is_short(scan))
+            wary = kernel.is_short(scan) or not all(plain)
+            steps = cls(kernel, scan, k, tag, wary, split=all(plain))
             if not steps.wary and steps.keeps_products():
                 steps = cls(kernel, scan, k, tag, True)
         except NotPlain:
@@ -181,9 +188,9 @@ class ScanOfElements(Terms):
         self.roots = self.needed()
         self.start, self.kept, self.keeps, self.cuts = [], {}, {}, []
         for event in self.events:
-            if event[0] == "put" and self.puts[event] is not None:
+            if self.split and event[0] == "put" and self.puts[event] is not None:
                 self.keep(event)
-        self.steady = self.read_once()
+        self.steady = self.read_once() if self.split else {}
         self.exits, self.left_by = self.early_exits(), set()
         self.statements(self.quick, True)
         self.apart = self.is_apart()
@@ -305,6 +312,9 @@ class ScanOfElements(Terms):
                 for term in event[1:]:
                     if not quick or term in self.roots:
                         self.define(lines, term)
+            elif event[0] == "other":
+                lines.settle()
+                lines.lines.append(Other(*event[1:]))
             elif event[0] == "store":
                 _, place, term = event
                 term = self.puts[event] if quick else term
@@ -348,7 +358,9 @@ class ScanOfElements(Terms):
         parts, late = conjunction(last.args[0]), set()
         for moment in range(len(self.events) - 1, -1, -1):
             event = self.events[moment]
-            if event[0] == "put" or event[0] == "store" and event[1] != f"{variable.name}[0]":
+            if event[0] in ("put", "other") or (
+                event[0] == "store" and event[1] != f"{variable.name}[0]"
+            ):
                 break
             if event[0] not in ("get", "load"):
                 continue
@@ -416,16 +428,23 @@ class ScanOfElements(Terms):
         lines.where(test, name, ["{", *["    " + line for line in inside.lines], "}"])
 
     def keep(self, event):
-        """Where a put is all that is written of an array, let what a step puts be a variable for
-        those of the next steps that read it again: memory would take longer."""
+        """Where a put is all that is written of an array, or of a part of it that no step leaves,
+        let what a step puts be a variable for those of the next steps that read it again: memory
+        would take longer."""
         _, place, dtype, axes, _, _, held, at = event
         test, indices, _ = self.puts[event]
-        wrote = [e for e in self.events if e[0] == "put" or e[0] == "store" and e[1] in self.memory]
-        others = [self.memory[e[1]] for e in wrote if e is not event]
         if test or place in self.rows or dtype in READ:
             return
-        if not all(map(self.memory[place].isdisjoint, others)):
-            return
+        for e in self.events:
+            wrote = (
+                self.memory[e[1]]
+                if e[0] == "put" or e[0] == "store" and e[1] in self.memory
+                else ()
+            )
+            if e is not event and not self.memory[place].isdisjoint(wrote) and not (
+                self.is_elsewhere(event, e)
+            ):  # fmt: skip
+                return
         back = {}
         for e in self.events:
             if e[0] == "get" and e[1].of[:2] == (place, axes) and e[1].of[2] <= held:
@@ -446,6 +465,22 @@ class ScanOfElements(Terms):
             self.start.append(f"{ctype(dtype)} {name} = {text};")
         self.kept.update((term, names[steps - 1]) for term, steps in back.items())
         self.keeps[event] = names
+
+    def is_elsewhere(self, event, other):
+        """Whether another event puts into the same array where this put of any step does not."""
+        if other[0] != "put" or event[1] != other[1] or event[3] != other[3]:
+            return False
+        if self.puts[other] is None:
+            return True
+        for a, b in zip(self.puts[event][1], self.puts[other][1]):
+            (first, rest), (last, others) = self.linear(a), self.linear(b)
+            if not a.moves and not b.moves and rest == others and first != last:
+                return self.split and all(
+                    self.index(size, i) is not None and self.even(i) is not None
+                    for e in (event, other)
+                    for (size, _), i in zip(e[3], self.puts[e][1])
+                )
+        return False
 
     def read_once(self):
         """{element that each quick step reads: C of where the first one puts}: of what one put
@@ -489,20 +524,6 @@ class ScanOfElements(Terms):
             found |= {(last - first) // by} if by else set()
         (steps,) = found if len(found) == 1 else (0,)
         return steps if 0 < steps <= MOST_BACK else 0
-
-    def linear(self, term):
-        """(number, {term: how often}) whose sum a term is."""
-        if term.kind == "number":
-            return term.of[1], {}
-        if term.kind == "op" and term.of[0] in ("add", "sub", "neg"):
-            number, rest = 0, {}
-            signs = {"add": (1, 1), "sub": (1, -1), "neg": (-1,)}[term.of[0]]
-            for sign, part in zip(signs, map(self.linear, term.args)):
-                number += sign * part[0]
-                for each, times in part[1].items():
-                    rest[each] = rest.get(each, 0) + sign * times
-            return number, {each: times for each, times in rest.items() if times}
-        return 0, {term: 1}
 
     def place(self, lines, axes, indices, at, quick):
         """C of which element it is; indices that have to be are looked at."""
@@ -606,7 +627,7 @@ class ScanOfElements(Terms):
         """Let two puts of one element, where a condition holds and where it does not, be one."""
         before = None
         for event in self.events:
-            if event[0] == "store":
+            if event[0] in ("store", "other"):
                 before = None
             elif event[0] == "put":
                 test, indices, value = self.puts[event]
@@ -673,12 +694,13 @@ class ScanOfElements(Terms):
                 taken, left = value.args[1:] if sense else value.args[:0:-1]
                 if left.kind != "get" or left.of != (place, axes, held):
                     continue
-                test = value.args[0], sense
-                inside = tuple(self.given(test, i) for i in indices)
-                outside = tuple(self.given((test[0], not sense), i) for i in indices)
+                known, other = (learnt(frozenset(), value.args[0], s) for s in (sense, not sense))
+                inside = tuple([self.plainer(i, known) for i in indices])
+                outside = tuple([self.plainer(i, other) for i in indices])
                 if left.args in (indices, outside):  # else what is put is another's element
                     self.left.add(left)
-                    value = self.plainer(self.given(test, taken))
+                    test = self.plainer(value.args[0]), sense
+                    value = self.plainer(taken, known)
                     if not self.is_direct(axes, inside):
                         at = [self.terms.get(("get", dtype, i, left.of)) for i in (indices, inside)]
                         value = self.here(value, {a for a in at if a is not None}, place)
@@ -695,32 +717,43 @@ class ScanOfElements(Terms):
             return term
         return self.term(term.kind, term.dtype, args, term.of)
 
-    def plainer(self, term):
-        """A term that chooses what it reads, not where it reads it."""
-        if not term.moves or len(self.terms) > MOST_TERMS:
-            return term
-        memo = self.memos.setdefault(None, {})
+    def plainer(self, term, known=frozenset()):
+        """A term where some truth values are `known`, a set of (term, whether it holds), that
+        chooses what it reads, not where it reads it."""
+        memo = self.memos.setdefault(known, {})
         if term not in memo:
-            args = term.args
-            if term.kind == "op" and term.of[0] == "where":
-                test, *both = args
-                args = test, *(self.given((test, not k), each) for k, each in enumerate(both))
-            if term.kind != "get":
-                args = tuple(map(self.plainer, args))
-            memo[term] = self.rebuilt(term, args)
+            plain = not (term.moves or known) or len(self.terms) > MOST_TERMS
+            memo[term] = term if plain else self.plain(term, known)
         return memo[term]
 
-    def given(self, test, term):
-        """A term as it is where a condition holds, or does not."""
-        memo = self.memos.setdefault(test, {})
-        if not term.args or term in memo:
-            return memo.get(term, term)
-        if term.kind == "op" and term.of[0] == "where" and term.args[0] is test[0]:
-            found = self.given(test, term.args[1 if test[1] else 2])
-        else:
-            found = self.rebuilt(term, tuple(self.given(test, a) for a in term.args))
-        memo[term] = found
-        return found
+    def plain(self, term, known):
+        """A term that `plainer` has not seen yet."""
+        for sense in (True, False):
+            if (term, sense) in known:
+                return self.literal(sense, "bool")
+        op, args = term.of[0] if term.kind == "op" else None, term.args
+        if op in ("logical_and", "logical_or") and all(a.dtype == "bool" for a in args):
+            return self.both(term, known, op == "logical_and")
+        if op == "where":
+            test = self.plainer(args[0], known)
+            if test.kind == "number":
+                return self.plainer(args[1 if test.of[1] else 2], known)
+            more = [learnt(known, args[0], sense) for sense in (True, False)]
+            return self.rebuilt(term, (test, *map(self.plainer, args[1:], more)))
+        return self.rebuilt(term, tuple([self.plainer(a, known) for a in args]))
+
+    def both(self, term, known, sense):
+        """A conjunction, or with `sense` False a disjunction: what is asked second is asked only
+        where the first, that which reads less, does not decide."""
+        args = sorted(term.args, key=lambda a: sum(t.kind == "get" for t in self.reached([a])))
+        first = self.plainer(args[0], known)
+        if first.kind == "number":
+            return self.plainer(args[1], known) if bool(first.of[1]) == sense else first
+        second = self.plainer(args[1], learnt(known, args[0], sense))
+        if second.kind == "number":
+            return first if bool(second.of[1]) == sense else second
+        found = {args[0]: first, args[1]: second}
+        return self.rebuilt(term, tuple([found[a] for a in term.args]))
 
     def rebuilt(self, term, args):
         """A term with other ones it is made of, or as it was."""
@@ -756,6 +789,17 @@ def conjunction(term):
     if term.kind == "op" and term.of[0] == "logical_and":
         return [part for each in term.args for part in conjunction(each)]
     return [term]
+
+
+def learnt(known, term, sense):
+    """What is known where a truth value is so as well."""
+    whole = "logical_and" if sense else "logical_or"
+    if term.kind == "op" and term.of[0] == whole and all(a.dtype == "bool" for a in term.args):
+        for part in term.args:
+            known = learnt(known, part, sense)
+    elif term.kind == "op" and term.of[0] == "logical_not" and term.args[0].dtype == "bool":
+        known = learnt(known, term.args[0], not sense)
+    return known | {(term, sense)}
 
 
 def guards(get):

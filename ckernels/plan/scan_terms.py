@@ -7,6 +7,7 @@ stays rounded: a product that another adds to passes `ck_apart`. scan_of_element
 from ..base import dtypes
 from ..codegen.ir import Kernel
 from ..codegen.print_c import READ, literal
+from .instructions import KernelCall, Scan, flatten
 from .lowerings.indexed import OneElement
 
 HANDS_ON = ("neg", "where", "maximum", "minimum", "at_least", "at_most", "convert", "identity")
@@ -66,6 +67,11 @@ def is_element(instr):
     return isinstance(instr.kernel, OneElement) and all(is_plain(d) for _, d in instr.kernel.roles)
 
 
+def is_plain_call(instr):
+    """Whether an instruction of a step is written as statements over numbers."""
+    return isinstance(instr, KernelCall) and (is_number(instr) or is_element(instr))
+
+
 class NotPlain(Exception):
     """The steps are no statements over numbers."""
 
@@ -78,8 +84,10 @@ class Terms:
         self.kernel, self.scan, self.wary = kernel, scan, wary
         self.terms, self.products = {}, {}
         self.now = {}  # {(name of a variable, which element): the term it is}
+        self.left_at = {}  # {name of a variable that a loop inside wrote: the version then}
         self.put_now = {}  # {where an element lies: what was put there, with the buffers it is in}
         self.events = []  # what happens in a step, in its order
+        self.shared = self.all_shared()
         self.written, self.stored = self.all_written()
         self.version = 0  # of memory that the steps write
         self.chained = False  # whether products are added to what earlier steps left
@@ -99,13 +107,41 @@ class Terms:
         """(the buffers, the names of the variables) that a step writes."""
         buffers, names = set(), set()
         for instr in self.scan.body:
-            for buffer in instr.writes:
+            for buffer in instr.writes if is_plain_call(instr) else self.reached_by(instr)[1]:
                 variable = self.kernel.variable(buffer)
                 if variable is None:
                     buffers |= self.kernel.roots(buffer)
                 else:
                     names.add(variable.name)
         return buffers, names
+
+    def reached_by(self, instr):
+        """(buffers that it touches, those that it writes) of an instruction that is no statement,
+        such as a loop inside, with what rows inside of it lie in."""
+        reads, writes = [], []
+
+        def note(buffer, dtype):
+            reads.append(buffer)
+
+        for inner in flatten([instr], instr.depth):
+            if not isinstance(inner, Scan):
+                reads += inner.reads
+                writes += inner.writes
+                continue
+            moving = inner.moving
+            self.kernel.note_scan(moving, note)
+            writes += [state.new for state in moving.states]
+            writes += [base[0] for base, *_ in (*moving.finals, *moving.traces)]
+            writes += [moving.executed[0]] if moving.executed is not None else []
+        roots = self.kernel.roots
+        writes = set().union(*map(roots, writes))
+        return writes.union(*map(roots, reads)), writes
+
+    def all_shared(self):
+        """The names of the variables that such instructions touch."""
+        found = [self.reached_by(i)[0] for i in self.scan.body if not is_plain_call(i)]
+        variables = map(self.kernel.variable, set().union(*found))
+        return {variable.name for variable in variables if variable is not None}
 
     def term(self, kind, dtype, args=(), of=(), moves=None):
         key = kind, dtype, args, of
@@ -123,11 +159,15 @@ class Terms:
         return self.term("number", dtype, (), (literal(dtype, number), number))
 
     def read(self):
-        for at, instr in enumerate(self.scan.body):
-            if isinstance(instr.kernel, Kernel):
+        at = 0  # how many instructions were before, those inside of others included
+        for instr in self.scan.body:
+            if not is_plain_call(instr):
+                self.other(instr, at)
+            elif isinstance(instr.kernel, Kernel):
                 self.numbers(instr, at)
             else:
                 self.element(instr, at)
+            at += len(flatten([instr], instr.depth))
         for state in self.scan.moving.states:
             if state.old is not None:
                 held = [self.kernel.variable(row) for row in (state.old, state.new)]
@@ -145,6 +185,43 @@ class Terms:
             a, b = b, a
         if a is old and state.dtype == "int64" and b.kind == "number":
             self.rising[was.name] = b.of[1] if new.of[0] == "add" else -b.of[1]
+
+    def other(self, instr, at):
+        """An instruction that is no statement: what it writes is read again. In it numbers of turns
+        are what they are here."""
+        meant = {}
+        for which, term in self.now.items():
+            number, rest = self.linear(term)
+            if term.dtype == "int64" and [*rest.values()] == [1]:
+                (turn,) = rest
+                if turn.kind in ("turn", "name"):
+                    meant[which] = self.turn_name() if turn.kind == "turn" else turn.of[0], number
+        self.events.append(("other", instr, at, meant))
+        for buffer in self.reached_by(instr)[1]:
+            self.forget(buffer)
+            variable = self.kernel.variable(buffer)
+            if variable is not None:
+                name = variable.name
+                self.now = {which: term for which, term in self.now.items() if which[0] != name}
+                self.left_at[name] = self.version
+
+    def turn_name(self):
+        """C of the number of the turn."""
+        return f"t{self.kernel.around[-1][0]}"
+
+    def linear(self, term):
+        """(number, {term: how often}) whose sum a term is."""
+        if term.kind == "number":
+            return term.of[1], {}
+        if term.kind == "op" and term.of[0] in ("add", "sub", "neg"):
+            number, rest = 0, {}
+            signs = {"add": (1, 1), "sub": (1, -1), "neg": (-1,)}[term.of[0]]
+            for sign, part in zip(signs, map(self.linear, term.args)):
+                number += sign * part[0]
+                for each, times in part[1].items():
+                    rest[each] = rest.get(each, 0) + sign * times
+            return number, {each: times for each, times in rest.items() if times}
+        return 0, {term: 1}
 
     def which(self, variable, pointer, dtype):
         """(name, number) of the element of a variable that a pointer points to."""
@@ -172,16 +249,30 @@ class Terms:
             found = self.now.get(which)
             if found is not None:
                 return found
+            if variable.name in self.left_at:
+                of = (*which, self.left_at[variable.name])
+                term = self.term("left", dtype, (), of, moves=True)
+                self.events.append(("load", term))
+                return term
             old = any(
                 s.old is not None and kernel.variable(s.old) is variable
                 for s in self.scan.moving.states
             )
             if not old and variable.name in self.stored:
                 raise NotPlain  # what it was a step before
+            if not old and which in kernel.meant:
+                name, number = kernel.meant[which]
+                turn = self.term("name", "int64", (), (name,), moves=False)
+                return self.op("add", "int64", (turn, self.literal(number))) if number else turn
             return self.term("old", dtype, (), which, moves=old)
-        line = None if offset else kernel.line_of(buffer, self.scan)
-        if line is not None and dtype == line.dtype:
-            return line.element(self, self.term("turn", "int64", moves=True))
+        for k, around in () if offset else kernel.around:
+            line = kernel.line_of(buffer, around)
+            if line is not None and dtype == line.dtype:
+                mine = around is self.scan
+                of = () if mine else (f"t{k}",)
+                return line.element(
+                    self, self.term("turn" if mine else "name", "int64", (), of, moves=mine)
+                )
         place = kernel.place(buffer, offset)
         written = not self.written.isdisjoint(kernel.roots(buffer))
         of = (place, self.version) if written else (place,)
@@ -233,9 +324,22 @@ class Terms:
                         else:  # steps wait for a sum, which is there sooner than both in one
                             args[n] = self.term("apart", term.dtype, (term,), ("of", 0))
                 term = self.op(v.op, v.dtype, args, v.attrs, ir.values[v.args[-1]].dtype)
-                term = self.sum_of_choice(term)
+                term = self.sum_of_choice(self.chosen_number(term))
             found.append(term)
         return found
+
+    def chosen_number(self, term):
+        """One of two floats, for one of two integers that is converted after it was chosen."""
+        if term.kind != "op" or term.of[0] != "cast" or not dtypes.is_float(term.dtype):
+            return term
+        (choice,) = term.args
+        if choice.kind != "op" or choice.of[0] != "where" or choice.dtype not in dtypes.INTEGERS:
+            return term
+        test, *both = choice.args
+        if any(each.kind != "number" for each in both):
+            return term
+        both = [self.literal(float(each.of[1]), term.dtype) for each in both]
+        return self.op("where", term.dtype, (test, *both))
 
     def sum_of_choice(self, term):
         """s + (x where a condition holds, else -0.0) for (s + x where it holds, else s), which are
@@ -278,7 +382,7 @@ class Terms:
         if variable is not None:
             name, k = which = self.which(variable, pointer, dtype)
             self.now[which] = term
-            if not kernel.is_local(variable, self.scan):
+            if name in self.shared or not kernel.is_local(variable, self.scan):
                 self.events.append(("store", f"{name}[{k}]", term))
             return
         self.forget(buffer)

@@ -1251,3 +1251,206 @@ def test_loops_of_a_side_that_is_not_taken_have_no_turn():
         e = np.zeros(len(x))
         e[k] = 1e-6
         assert abs((summed(x + e, step) - summed(x - e, step)) / 2e-6 - slope[k]) < 1e-4
+
+
+# Turns that are counted by a number, on one side: what is read there need not exist elsewhere.
+
+
+def beyond(x, at, w):
+    """x[at[i]] is asked for where it exists alone, in the loop and at places that turns move."""
+    found, last = np.zeros(len(at)), 0
+    for i in range(len(at)):
+        if at[i] < len(x):
+            for k in range(len(w)):
+                found[i] += x[at[i]] * w[k] + x[at[i] - k % 2]
+                last = k
+        elif not at[i] > 90:
+            for k in range(len(w)):
+                found[i] -= w[k]
+    return found, last
+
+
+def neighbours(x, w):
+    """Rows before the first and after the last are on a side that is not taken."""
+    n, m = x.shape
+    for i in range(n):
+        if i > 0:
+            for j in range(m):
+                if not x[i - 1, j] > x[i, j]:
+                    x[i, j] = x[i - 1, j]
+        if i + 2 < n:
+            for j in range(m):
+                x[i + 2, j] *= w[j % 3]
+    return x
+
+
+def both_sides(x, w):
+    """Loops on both sides store into one array, and what they leave is read by both."""
+    s, c = w[0] * 0, 0
+    out = np.zeros((len(x), len(w)), x.dtype)
+    for i in range(len(x)):
+        if x[i] > s:
+            for j in range(len(w)):
+                out[i, j] = s + w[j]
+                s += w[j] * x[i]
+            c = i
+        else:
+            for j in range(len(w)):
+                if w[j] < x[i]:
+                    s -= out[c, j]
+            s = s * 0.5
+    return out, s, c
+
+
+def rows_of_four(b, same):
+    wins = np.zeros(3, np.int64)
+    for i in range(b.shape[0]):
+        for j in range(b.shape[1] - 3):
+            c = b[i, j]
+            if c != 0:
+                ok = True
+                for k in range(1, 4):
+                    if b[i, j + k] != c:
+                        ok = False
+                        break
+                if ok:
+                    wins[c] += same
+    return wins
+
+
+def diffused(x):
+    """A part of an array that no step leaves, beside others that it puts into: what the last step
+    put is what this one reads; not so by the other column."""
+    out = np.zeros(x.shape, np.uint8)
+    for i in range(x.shape[0] - 1):
+        for j in range(1, x.shape[1] - 1):
+            q = 1 if x[i, j] > 0.5 else 0
+            out[i, j] = q
+            e = x[i, j] - q
+            x[i, j + 1] += e * 7 / 16
+            x[i + 1, j - 1] += e * 3 / 16
+            x[i, j // 2] -= e / 16
+            x[i + 1, j] += e * 5 / 16
+    return out
+
+
+def moved_up(x, steps):
+    """Loops between the numbers of a step: what they write is read again, before and after."""
+    kept = np.zeros(len(x), x.dtype)
+    best, s = -1, x[0]
+    for i in range(len(x)):
+        kept[i] = x[i] * s
+        before = kept[0]
+        j = i
+        while j > 0 and kept[j - 1] > kept[j]:
+            t = kept[j]
+            kept[j] = kept[j - 1]
+            kept[j - 1] = t
+            j -= 1
+        if kept[0] != before:
+            best = j
+        s = kept[i // 2] * 0.25 + kept[0] * before + s * 0.5
+        for k in range(steps):
+            s = s - kept[k] * s
+        kept[i] += s * x[i]
+    return kept, best, s
+
+
+def products(x, w, n):
+    """What a loop leaves is a product, which is rounded before something is added to it."""
+    a, b = x[0], x[1]
+    for i in range(len(x)):
+        p = a * x[i]
+        for k in range(n):
+            p = p * w[k]
+        b = b + p
+        q = b * x[i]
+        for k in range(n):
+            q = q * w[n - 1 - k] - p
+        a = q + p
+        x[i] = a * b
+    return a, b, x
+
+
+def test_what_is_on_the_side_of_a_test_need_not_exist_elsewhere():
+    x, w = R.normal(size=9), R.normal(size=12)
+    at = np.array([2, 50, 8, -3, 99, 0, 2**40])
+    check(beyond, x, at, w)
+    for dtype in ("float64", "float32", "int16"):
+        y = (R.normal(size=(6, 9)) * 9).astype(dtype)
+        v = (R.normal(size=3) * 3).astype(dtype)
+        check(neighbours, y, v)
+    y[1] = 0
+    for z in (y.astype("float32"), np.full((5, 4), np.nan)):
+        z[2, 1] = np.nan
+        check(neighbours, z, np.array([1.0, np.nan, 2]).astype(z.dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_loops_on_both_sides_and_between_numbers(dtype):
+    x, w = R.normal(size=30).astype(dtype), R.normal(size=11).astype(dtype)
+    check(both_sides, x, w)
+    x[[4, 20]] = np.nan
+    check(both_sides, x, w)
+    board = R.integers(0, 3, (9, 30))
+    board[2, 3:9], board[7, 20:] = 1, 2
+    check(rows_of_four, board.astype({"float64": "int64", "float32": "int32"}[dtype]), 2)
+    check(rows_of_four, board[:, :3].copy(), 1)
+    picture = R.random((7, 23)).astype(dtype)
+    picture[3, 5] = np.nan
+    for part in (picture, picture[:1], picture[:, :2], picture[:0]):
+        check(diffused, part.copy())
+    check(moved_up, R.normal(size=25).astype(dtype), 1)
+    check(moved_up, R.normal(size=25).astype(dtype), 20)
+    check(products, (R.random(12) / 2).astype(dtype), R.random(9).astype(dtype), 9)
+
+
+def test_a_place_that_a_side_alone_reads_is_an_error_where_the_side_is_taken():
+    def outside(x, at):
+        s = 0.0
+        for i in range(len(at)):
+            if at[i] > 0:
+                for _ in range(12):
+                    s += x[at[i]]
+        return s
+
+    x = np.arange(5.0)
+    jitted = check(outside, x, np.array([1, -9, 4, -7, 3]))
+    with pytest.raises(IndexError):
+        jitted(x, np.array([1, -9, 5, -7, 3]))
+
+
+def test_slopes_of_counted_loops_on_one_side():
+    def whole(x, w):
+        return both_sides(x, w)[1]
+
+    x, w = R.normal(size=6), R.normal(size=10)
+    for which in (0, 1):
+        slope = ck.jit.grad(whole, argnums=which)(x, w)
+        for k in range(len((x, w)[which])):
+            e = np.zeros(len((x, w)[which]))
+            e[k] = 1e-6
+            high, low = (whole(*(a + s * e if n == which else a for n, a in enumerate((x, w))))
+                         for s in (1, -1))  # fmt: skip
+            assert abs((high - low) / 2e-6 - slope[k]) < 1e-4 * max(1, abs(slope[k]))
+
+
+def test_counted_loops_on_one_side_in_batches_and_second_slopes():
+    def whole(x, w):
+        s = w[0] * 0
+        for i in range(len(x)):
+            if x[i] > s:
+                for j in range(len(w)):
+                    if w[j] > 0:
+                        s += w[j] * x[i] * s + 0.1 * x[i] ** 2
+            else:
+                s = s * 0.5 * w[i]
+        return s
+
+    x, w = R.normal(size=(5, 8)), R.normal(size=(5, 10)) / 4
+    np.testing.assert_allclose(ck.jit.vmap(whole)(x, w), [whole(*a) for a in zip(x, w)], 1e-9)
+    slope, e = ck.jit.grad(whole), 1e-5
+    second = ck.jit.hessian(whole)(x[0], w[0])
+    for v, row in zip(np.eye(8), second):
+        want = (slope(x[0] + e * v, w[0]) - slope(x[0] - e * v, w[0])) / 2 / e
+        np.testing.assert_allclose(row, want, atol=1e-3 * max(1, np.abs(second).max()))
