@@ -9,6 +9,14 @@ EQUIVALENT = {
         "without `and i.uid in reach`": (
             "What arrives at a node from which no target is reached is dropped when its turn comes."
         ),
+        "never `if not carries(node)`": (
+            "Nothing arrives at integers, since ops give them none: it saves looking above them."
+        ),
+    },
+    "ckernels/autodiff/reverse.py": {
+        "without `or not carries(user)`": (
+            "An op whose result has no gradient gives none to what it reads: it saves building it."
+        ),
     },
     "ckernels/codegen/lower.py": {
         "`high < 0` is `high <= 0`": (

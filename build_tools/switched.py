@@ -91,8 +91,10 @@ class Switch:
         self.path = path
 
     def turn(self, number):
-        """Turn a mutant on, 0: none; no mark is left."""
-        self.path.write_bytes(struct.pack("i", number) + bytes(MARKS))
+        """Turn a mutant on, 0: none; no mark is left. Who maps the file never meets it empty."""
+        file = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o666)
+        os.write(file, struct.pack("i", number) + bytes(MARKS))
+        os.close(file)
 
     def reached(self):
         marks = self.path.read_bytes()[4:]

@@ -67,8 +67,8 @@ def scan_rule(b, node):
             carries.append(Carry(init, taps, at, outputs[i]))
     outs = [walk.get(x) if walk else x for x in outputs[sig.carries : sig.carries + sig.outs]]
     replace = dict(zip(own[sig.first_other :], (b.get(x) for x in sig.others)))
-    until = outputs[-1] if attrs["until"] else None
-    made = [c.new for c in carries] + outs + ([until] if until else [])
+    until = outputs[-1:] if attrs["until"] else []
+    made = [c.new for c in carries] + outs + until
     made = rebuild(walk.settled(made) if walk else made, replace)
     carries = [c._replace(new=new) for c, new in zip(carries, made)]
     options = {k: attrs[k] for k in ("reverse", "limit", "truncate", "recompute", "name")}

@@ -183,7 +183,7 @@ class _Gradient:
                 if self.attrs["reverse"]:
                     found.append((0, [self.next_rows(trace, init)], self.inputs[k]))
                 else:
-                    depth = init.shape[0] or -min(self.attrs["taps"][i])
+                    depth = -min(self.attrs["taps"][i])
                     head = init if depth == -tap else ops.slice_(init, [(depth + tap, None, 1)])
                     found.append((-tap, [head, trace], self.inputs[k]))
         return found

@@ -14,7 +14,7 @@ from ..codegen.layout import fresh
 from ..graph.walk import consumers
 from ..ops.indexing.advanced import indexed_axes
 from .lowerings import indexed
-from .lowerings.movement import advanced_shape, combine, exists, part, spread
+from .lowerings.movement import advanced_shape, combine, part, spread
 from .stores import STORES
 
 SLICES = ("set_slice", "inc_slice")
@@ -48,15 +48,11 @@ def writes_of(root, variable, users, roots):
             and (users[node.uid] != [reader] or reader.inputs.count(node) > 1 or node in roots)
         ):
             return None
-        if not (all_there(node) if node.op.name in SLICES else all_checked(node)):
+        if node.op.name not in SLICES and not all_checked(node):
             return None
         chain.append(node)
         node, reader = node.inputs[0], node
     return chain[::-1]
-
-
-def all_there(node):
-    return all(exists(node.shape[a], node.attrs["slices"][a]) for a in node.attrs.get("exact", ()))
 
 
 def all_checked(node):

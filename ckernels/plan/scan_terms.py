@@ -50,7 +50,6 @@ def is_number(instr):
         is_one_run(kernel)
         and type(instr.n) is int
         and instr.n <= MOST_AT_ONCE
-        and all(o.role != "index" and not o.picks and is_plain(o.dtype) for o in kernel.operands)
         and (instr.n == 1 or all(type(o.inner) is int for o in kernel.operands))
         and all(
             v.op in ("load", "literal")

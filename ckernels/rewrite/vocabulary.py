@@ -89,7 +89,7 @@ class Loss:
                 raise NotAttention("its logits are no product with a bias")
         self.inside.add(node.uid)
         self.h, self.w = node.inputs
-        if self.h.ndim != 2 or self.w.ndim != 2 or self.x.dtype not in ("float32", "float64"):
+        if self.w.ndim != 2 or self.x.dtype not in ("float32", "float64"):
             raise NotAttention("its logits are no product of two matrices of floats")
 
     def with_bias(self, node):

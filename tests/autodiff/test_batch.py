@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from ops.agree import leaf
 
+import ckernels as K
 from ckernels import ops
+from ckernels.api.tensor import Tensor
 from ckernels.autodiff.batch import NoBatchRule, batched
 from ckernels.graph.node import make
 from ckernels.ops.reference import evaluate
@@ -46,6 +48,7 @@ BUILDS = {
     "pad": (lambda x, v: ops.pad(x, ((1, 0), (0, 2)), value=v), [real(2, 3), real()], (1,)),
     "matmul": (ops.matmul, [real(4, 3), real(3, 2)], ()),
     "matmul in a batch": (ops.matmul, [real(2, 4, 3), real(3, 2)], ()),
+    "matmul with a stack": (ops.matmul, [real(4, 3), real(2, 3, 5)], ()),
     "dot": (ops.dot, [real(3), real(3)], ()),
     "cumsum": (lambda x: ops.cumsum(x, 1), [X], ()),
     "argsort": (lambda x: ops.argsort(x, 1), [X], ()),
@@ -133,3 +136,21 @@ def test_as_one_by_one(name, wide):
         want.append(evaluate([node], dict(zip(leaves, given)))[0])
     np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-12)
     assert got.shape == np.shape(want)
+
+
+def test_scans_that_end_for_all_rows_at_once():
+    x, h, limit = leaf((6,), "float64"), leaf((2,), "float64"), leaf((), "float64")
+    tensors = [Tensor(n) for n in (x, h, limit)]
+    states, _ = K.scan(lambda a, h, most: (h + a, K.until(a > most)), *tensors[:2], tensors[2:])
+    node = states.node
+    many = leaf((B, 2), "float64")
+    (found,) = batched([node], {h: many})
+    env = {x: np.arange(6.0), limit: np.array(2.5)}
+    firsts = real(B, 2)
+    (got,) = evaluate([found], {**env, many: firsts})
+    want = [evaluate([node], {**env, h: first})[0] for first in firsts]
+    np.testing.assert_array_equal(got, want)
+    assert got.shape == (B, 4, 2)
+    for one in (limit, x):
+        with pytest.raises(NoBatchRule, match="ends at another step"):
+            batched([node], {one: leaf((B, *one.shape), "float64")})

@@ -242,6 +242,7 @@ def test_no_path():
         (lambda x: ops.sum(ops.stop_gradient(ops.square(x))), "stop_gradient"),
         (lambda x: ops.sum(ops.cast(ops.gt(x, 0), "float64")), "gt"),
         (lambda x: ops.cast(ops.sum(ops.shape(x)), "float64"), "shape"),
+        (lambda x: ops.sum(ops.broadcast_like(ops.sum(leaf((4,))), x)), "broadcast_like"),
     ],
 )
 def test_blocked_paths_name_the_block(block, name):

@@ -45,3 +45,29 @@ def test_sums_are_taken_after_the_scan_of_rows_that_are_stored_anyway():
 
     # Slopes of both products and of what is added, and of the states: none for a sum.
     assert rows_of_the_gradient(layer, (4, 4), (4, 4), (4,)) == (4, 6)
+
+
+def test_sums_of_what_no_step_stores_are_taken_step_by_step():
+    assert rows_of_the_gradient(lambda x, h, b: K.tanh(x * h + b), (4,)) == (3, 6)
+    # Of two products one has a factor that stays the same: the sum of the other alone has its rows.
+    product = rows_of_the_gradient(lambda x, h, u, w: K.tanh(K.dot(u, w + h) * x), (3, 3), (3, 4))
+    assert product == (5, 8)
+
+
+def test_weights_in_a_shape_that_rows_decide():
+    """What a slope goes back through reads the size of a row, which there is in a step alone."""
+    x, h, w = (K.placeholder((None,) * n, dtype="float64") for n in (3, 2, 1))
+
+    def step(row, state, w):
+        n = K.shape(row)[1]
+        square = K.reshape(K.reshape(w, (n, -1)), (n, n))
+        return K.tanh(row * state + K.dot(row, square))
+
+    cost = K.sum(K.square(K.scan(step, x, h, [w])[0]))
+    f, g = K.function([x, h, w], cost), K.function([x, h, w], K.grad(cost, w))
+    rng = np.random.default_rng(2)
+    rows, first, weights = rng.normal(size=(5, 3, 4)), rng.normal(size=(3, 4)), rng.normal(size=16)
+    change = 1e-5 * rng.normal(size=16)
+    ends = [f(rows, first, weights + s * change) for s in (1, -1)]
+    slope = g(rows, first, weights)
+    np.testing.assert_allclose(2 * np.sum(slope * change), ends[0] - ends[1], rtol=1e-5)

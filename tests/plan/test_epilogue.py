@@ -2,8 +2,10 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+import ckernels as K
 from ckernels.codegen.dims import LaunchDims, Strides
 from ckernels.codegen.ir import Kernel, Operand
 from ckernels.plan.epilogue import walks_rows
@@ -67,3 +69,17 @@ def test_an_only_row_lies_anywhere():
 def test_a_loop_that_does_not_read_c_walks_nothing():
     made = loop("flat", ROWS * N, ROWS * N)
     assert not walks_rows(SimpleNamespace(rows=ROWS, columns=N, writes=[("tmp", 1)]), made)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_loop_does_not_write_over_what_the_product_reads(turned):
+    """The panels behind need all of it; where the loop runs alone it writes over its operand."""
+    x, w = K.placeholder((300, 300), dtype="float64"), K.placeholder((300, 300), dtype="float64")
+    e = K.sin(x)
+    product = K.dot(K.transpose(e), w) if turned else K.dot(w, e)
+    f = K.function([x, w], K.dot(K.tanh(product) + e, w))
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(300, 300)), rng.normal(size=(300, 300)) / 17
+    s = np.sin(a)
+    np.testing.assert_allclose(f(a, b), (np.tanh(s.T @ b if turned else b @ s) + s) @ b, atol=1e-9)
+    assert "then" in f.steps()[1]

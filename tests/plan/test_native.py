@@ -118,3 +118,12 @@ def test_axes_of_more_places_than_a_word_counts_are_left_to_the_oracles(length, 
     long = native.window(0, "float32", 1, 1, 1, 1, [axis], (1,) * 5, (1,) * 5)
     assert length < 2**31 or not native.emit(None, None, long, [], 0)
     assert native.longest(long) == length
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_slopes_whose_channels_lie_apart(turned):
+    x, g = numbers(4, 6, 8, 5), numbers(4, 6, 8, 32)[..., ::2]
+    g = numbers(16, 4, 6, 8).transpose(1, 2, 3, 0) if turned else g
+    leaves = [leaf((None,) * 4), leaf((None,) * 4)]
+    f = make_function(leaves, [ops.conv_weight_grad(*leaves, (1, 1))], single=True)
+    np.testing.assert_allclose(f(x, g)[0, 0], np.einsum("nhwc,nhwo->co", x, g), atol=1e-3)

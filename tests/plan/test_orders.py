@@ -91,8 +91,9 @@ def test_strides_of_axes_of_one_do_not_count():
     """Also not one of 0, which elsewhere says that elements are seen again."""
     x, a = given(3, "float64"), laid(values((4, 1, 5), "float64"), (2, 1, 0))
     b = np.lib.stride_tricks.as_strided(a, a.shape, (a.strides[0], 0, a.strides[2]))
-    same(K.function([x], x * 2)(b), b * 2)
-    assert (b * 2).strides[0] < (b * 2).strides[2]
+    for c in (b, b[..., ::2]):  # dense, and with gaps
+        same(K.function([x], x * 2)(c), c * 2)
+        assert (c * 2).strides[0] < (c * 2).strides[2]
 
 
 @pytest.mark.parametrize("perm", [(1, 0), (0, 1)])

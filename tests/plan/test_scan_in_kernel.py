@@ -53,6 +53,15 @@ def test_states_sequences_and_outputs(dtype, reverse, wanted):
         assert stepped(f), f.steps()
 
 
+def test_rows_whose_elements_lie_apart():
+    """Few of them, by a step that only a call knows: columns of a matrix."""
+    x, s = leaf((3, None)), leaf((1, 3))
+    columns = ops.transpose(x, (1, 0))
+    node, _ = scan([columns], [(s, (-1,))], lambda r, o: [[ops.add(r[0], ops.mul(o[0][0], 0.5))]])
+    f = check([x, s], [item(node, 0)], numbers((3, 9)), numbers((1, 3)), steps=1)
+    assert stepped(f)
+
+
 @pytest.mark.parametrize("how", ["count", "limit"])
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("wanted", ["0", "1", "013"])

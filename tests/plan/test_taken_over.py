@@ -278,7 +278,9 @@ def test_who_does_without_a_copy():
     assert taken(swapped, a.copy(), b.copy()) != [True, True]
     assert not any(taken(old_value, a.copy(), b.copy()))
     assert not any(taken(block, np.asfortranarray(a), b))
-    assert not any(taken(block, unaligned(a), b))
+    large = numbers((2000, 4), "float64", 3)  # one as it lies: small ones are copied before
+    assert all(taken(itself, large.copy(), large))
+    assert not any(taken(itself, unaligned(large), large))
 
 
 def test_what_fails_half_way_leaves_what_numpy_leaves():

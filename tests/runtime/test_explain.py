@@ -95,7 +95,7 @@ def many(function, x):
 
 PRODUCTS = {
     "it is a matrix product, whose rows this loop adds up or compares with each other":
-        lambda x, w: K.sum(K.exp(K.dot(x, w)), 0),
+        lambda x, w: (lambda p: [K.relu(p), K.sum(K.exp(p), 0)])(K.dot(x, w)),
     "it is a matrix product, on whose rows another loop runs already":
         lambda x, w: (lambda p: [many(K.tanh, p), many(K.sin, p)])(K.dot(x, w)),
     "it is a matrix product, and this loop waits for matmul":

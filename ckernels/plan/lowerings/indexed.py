@@ -14,7 +14,7 @@ from ...codegen.layout import collapse
 from ...codegen.lower import Launch
 from ...codegen.raw import Dims, RawKernel, at, block, moved, times, unravel
 from ...graph.shapes import product
-from ...graph.sizes import greatest, surely, value_of
+from ...graph.sizes import greatest, value_of
 from ...ops.indexing.advanced import is_indexed, is_window
 from ...schedule.cost import work
 
@@ -376,7 +376,7 @@ def scatter(nest, how, fill=False):
         ),
         _roles(nest, "out", "in"),
         2,
-        how == "set" and not fill,
+        how == "set",
     )
     units, took = nest.indices[0].size, nest.work()
     if fill:
@@ -423,7 +423,6 @@ def counts(nest):
     return (
         len(nest.sizes) == 1
         and len(nest.indices) == 1
-        and surely(nest.indices[0].step, 1)
         and not nest.far_strides[-1]
         and not dtypes.is_float(nest.far.dtype)
         and nest.far.dtype != "bool"

@@ -238,7 +238,7 @@ def write_slice(plan, node, op):
     """x with y set in (or added to) a part of it; what y covers is not copied from x first."""
     x, y = node.inputs
     slices = node.attrs["slices"]
-    if not real(x) or any(not exists(x.shape[a], slices[a]) for a in node.attrs.get("exact", ())):
+    if not real(x):
         return False
     old, new = plan.copied_from(x), plan.copied_from(y)
     target = plan.place(node)
@@ -264,10 +264,6 @@ def copy_around(plan, node, old, target, there):
     few = boxes is not None and (not boxes or there or reaches(target_size(target), SMALL + 1))
     for box in boxes if few else [((None, None, 1),) * len(old.shape)]:
         copy(plan, node, part(old, box), part(target, box))
-
-
-def exists(size, s):
-    return indices(s, size)[1] == 1
 
 
 # ---- indices ------------------------------------------------------------------------------------

@@ -78,7 +78,5 @@ def choice(plan, node):
     fields += [("copy", block(copy, 2)), ("remove", block(remove, 3)), ("found", found)]
     kernel = RawKernel("mrg_choice", tuple(fields), tuple(roles))
     took = work(NS_CHOICE, rows, classes * count + 1)
-    if rows and count:
-        dims = [rows, classes, count]
-        plan.launch(launch(kernel, layouts, dims, rows, 1, took, 2), [node])
+    plan.launch(launch(kernel, layouts, [rows, classes, count], rows, 1, took, 2), [node])
     return True

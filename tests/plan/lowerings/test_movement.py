@@ -65,10 +65,11 @@ def test_parts_of_numbers_and_of_complex_ones(dtype):
         make("diagonal", (x,), {"axes": (0, 1), "offset": -1}),
         make("diagonal", (x,), {"axes": (1, 0), "offset": 2}),
         ops.scatter_add(x, constant(at), y, 0),
+        make("again", (x, constant(at))),
     ]
     summed = np.zeros_like(a)
     np.add.at(summed, at, b)
-    wants = [np.pad(a, ((1, 2), (0, 3))), a.diagonal(-1), a.diagonal(-2), summed]
+    wants = [np.pad(a, ((1, 2), (0, 3))), a.diagonal(-1), a.diagonal(-2), summed, a]
     f = make_function([x, y], built)
     for u, v in (
         (a, b),
@@ -80,7 +81,7 @@ def test_parts_of_numbers_and_of_complex_ones(dtype):
             np.testing.assert_allclose(got, want, rtol=1e-6)
     in_c = all(i.kind != PYCALL for i in f.info.program.instructions)
     assert in_c == (np.dtype(dtype).kind != "c")
-    for got, shape in zip(f(a[:, :0], b[:, :0]), ((9, 3), (0,), (0,), (6, 0))):
+    for got, shape in zip(f(a[:, :0], b[:, :0]), ((9, 3), (0,), (0,), (6, 0), (6, 0))):
         assert got.shape == shape
 
 

@@ -256,6 +256,9 @@ NEAR = {
         lambda x: ops.sum(ops.where(ops.gt(to(x, 2, 7), 0), to(x * 2, 2, 7), -np.inf), 1)]),
     "distribute": (F, [
         lambda x: (ops.cos(x) / ops.exp(x) + ops.sin(x)) * ops.cosh(x),
+        lambda x: (
+            (ops.cos(x) / (ops.sigmoid(x) * ops.cosh(x)) + ops.sin(x) / ops.cosh(x)) * ops.cosh(x)
+        ),
         lambda x: (ops.cos(x) / ops.sin(x) + ops.exp(x)) * ops.sin(x)]),
     "half_in_single": (F, [lambda x: ops.matmul(to(x, 7, 7), to(x, 7, 7))]),
     "take_of_take": (F, [

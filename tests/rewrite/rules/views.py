@@ -132,6 +132,14 @@ EXAMPLES = {
     "inverse_views_meet": [
         C(lambda x: as_shape(as_shape(ops.sum(x, 0), 6) * constant(np.arange(6.0)), 2, 3), 4, 2, 3),
         C(
+            lambda x: as_shape(
+                as_shape(ops.sum(x, 0), 6) * ops.exp(make("identity", (constant(dense(6)),))), 2, 3
+            ),
+            4,
+            2,
+            3,
+        ),
+        C(
             lambda x: view(
                 "transpose",
                 view("transpose", ops.sum(x, 0), perm=(1, 0)) * constant(dense(3, 2)),

@@ -102,6 +102,25 @@ def test_more_random_geometries(data, geometry):
     compare(data, *geometry)
 
 
+@pytest.mark.parametrize(
+    "part",
+    [np.s_[:], np.s_[:, :4], np.s_[:, :, 2:7], np.s_[:, :4, 2:7], np.s_[:, :, 3:4], np.s_[:1]],
+)
+@pytest.mark.parametrize("both", [False, True])
+def test_kernels_of_one_pixel_over_parts_of_images(part, both):
+    """All pixels are one row where each lies as far behind the one before it, and not elsewhere."""
+    rng = np.random.default_rng(3)
+    attrs = {"strides": (1, 1), "dilation": (1, 1), "groups": 1, "padding": ((0, 0), (0, 0))}
+    x, g = (rng.standard_normal((3, 6, 8, n)).astype("float32")[part] for n in (5, 16))
+    g = g if both else g.copy()
+    w = rng.standard_normal((1, 1, 5, 16)).astype("float32")
+    for k, operands in enumerate(((x, w), (g, w), (x, g))):
+        sizes = [np.array(x.shape[1:-1] if k == 1 else (1, 1))] if k else []
+        want = oracle(natives.OPS[k], attrs, *(a.astype("float64") for a in operands), *sizes)
+        d = dims(natives.OPS[k], attrs, x.shape, (1, 1), g.shape, operands, slots=2)
+        close(call(natives.OPS[k], d, operands, np.empty(want.shape, "float32")), want)
+
+
 @st.composite
 def squares(draw, largest):
     """3 x 3 one pixel apart with many channels, and what is next to that."""

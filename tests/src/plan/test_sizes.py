@@ -5,7 +5,7 @@ import pytest
 
 runtime = pytest.importorskip("ckernels._runtime", reason="the C runtime was not built")
 
-CONSTANT, SYMBOL = 0, 1
+CONSTANT, SYMBOL, FLOOR_DIVIDE, MODULO = 0, 1, 4, 5
 
 
 def evaluated(*rows, symbols=(4,), args=(), assumed=()):
@@ -19,6 +19,14 @@ def evaluated(*rows, symbols=(4,), args=(), assumed=()):
 
 def test_rows_are_numbers_symbols_and_what_is_made_of_earlier_ones():
     assert evaluated((CONSTANT, 7, 0), (SYMBOL, 0, 0)).tolist() == [7, 4]
+
+
+@pytest.mark.parametrize("operation", [FLOOR_DIVIDE, MODULO])
+def test_quotients_that_are_no_numbers(operation):
+    for a, b, good in ((7, 2, True), (-(2**63), 1, True), (7, 0, False), (-(2**63), -1, False)):
+        found = evaluated((SYMBOL, 0, 0), (SYMBOL, 1, 0), (operation, 0, 1), symbols=(a, b))
+        assert (found is not None) == good
+        assert not good or found[2] == (a // b if operation == FLOOR_DIVIDE else a % b)
 
 
 @pytest.mark.parametrize("operation", [-1, -(2**40), 9, 10, 2**40])

@@ -140,10 +140,12 @@ def test_unaligned_arrays_are_copied_without_coerce(kernels):
 def test_equivalent_type_numbers_are_accepted_from_coerce(kernels):
     def bind(arrays):
         assert arrays[0].dtype is np.dtype(np.int64)
-        return plan(runtime, [], [], outputs=[("int64", (2,))])
+        return plan(runtime, [], [], outputs=[(dtype, (2,))])
 
-    f = function(runtime, bind, [("int64", 1)], coerce=lambda i, v: v)
-    f(np.zeros(2, np.longlong))
+    for dtype in ("int64", np.longlong):  # what comes out is np.int64, whichever is declared
+        f = function(runtime, bind, [(dtype, 1)], coerce=lambda i, v: v)
+        assert f(np.zeros(2, np.longlong)).dtype.num == np.dtype(np.int64).num
+        assert f(np.zeros(2, np.int64)).shape == (2,)
 
 
 @pytest.mark.parametrize("wrong", [None, 3, np.zeros(3, np.float32), np.zeros((2, 2)), [1.0]])
@@ -414,6 +416,29 @@ def test_the_output_that_is_asked_for_its_truth_is_one_byte(kernels):
     for which, outputs in ((1, [truth]), (2, [truth]), (0, [number]), (1, [truth, number])):
         with pytest.raises(ValueError, match=f"no truth value in output {which}"):
             asked(which, *outputs)
+
+
+def test_outputs_lie_in_the_memory_of_inputs_that_are_there():
+    def written(*outputs):
+        rows, none = np.array([(INPUT, 0, 0)], np.int64), np.empty((0, 8), np.int64)
+        return runtime.Plan(none, rows, none.ravel(), 0, [], list(outputs), [], [], 0.0, 0, -1)
+
+    def of(i, order=None):
+        return "float64", (2, 4), order, i
+
+    with pytest.raises(ValueError, match="two outputs in the memory of input 1"):
+        written(of(1), of(0), of(1))
+    with pytest.raises(ValueError, match="an input has axes in C order, not so output 1"):
+        written(of(1), of(0, (1, 0)))
+    inputs = [("float64", 2)] * 2
+    for i in (0, 1):
+        f = function(runtime, lambda arrays, i=i: written(of(i), of(1 - i)), inputs, single=False)
+        x = [np.zeros((2, 4)), np.ones((2, 4))]
+        assert [a is b for a, b in zip(f(*x), (x[i], x[1 - i]))] == [True, True]
+    for i in (1, 2, 40):
+        f = function(runtime, lambda arrays, i=i: written(of(0), of(i)), inputs[:1], single=False)
+        with pytest.raises(ValueError, match="more inputs"):
+            f(x[0])
 
 
 def test_each_layout_has_a_plan_of_its_own(kernels):
