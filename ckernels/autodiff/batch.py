@@ -1,4 +1,4 @@
-"""Graphs run for many values at once: `batch` gives what depends on one node a new first axis.
+"""Graphs run for many values at once: `batched` gives what depends on some nodes a new first axis.
 
 One rule per op says how the op looks with that axis (mostly: its axes move up by one). Jacobians
 use it to run all their rows as one graph. An op without a rule raises NoBatchRule with its name;
@@ -13,14 +13,9 @@ from ..ops.shape import sized, times
 from . import scan_batch  # noqa: F401  (the rules of scans)
 from .batch_walk import Batch, NoBatchRule
 
-__all__ = ["batch", "batched", "NoBatchRule"]
+__all__ = ["batched", "NoBatchRule"]
 
 WHOLE = (None, None, 1)
-
-
-def batch(outputs, node, values):
-    """`outputs` for each of `values` (with a first axis more) in the place of `node`, stacked."""
-    return batched(outputs, {node: values})
 
 
 def batched(outputs, wide, fixed=()):

@@ -17,7 +17,7 @@ from ..base.errors import ArgumentError, DisconnectedError, DTypeError, ShapeErr
 from ..graph.node import as_node, constant, line_of, make, new_uid
 from ..graph.printing import location
 from ..graph.shapes import show
-from ..graph.walk import consumers, rebuild, toposort
+from ..graph.walk import consumers, toposort
 from ..ops.shape import sized, times
 from . import recompute, scan_gradient, spectra  # noqa: F401
 from .accumulate import accumulate, along, carries
@@ -214,9 +214,11 @@ def Rop(f, wrt, v):  # noqa: N802
 def jacobian(expression, wrt, disconnected="raise"):
     """d expression / d wrt, of shape expression.shape + wrt.shape; a list for a list `wrt`.
 
-    All rows at once: the unit vectors run through Lop as one batch.
+    All rows at once: the unit vectors run through Lop as one batch, or, where an op has no rule
+    for one, as the steps of a scan.
     """
-    from .batch import NoBatchRule, batch  # start-up
+    from .batch import NoBatchRule, batched  # start-up
+    from .scan_batch import row_by_row  # start-up
 
     expression = as_node(expression)
     targets = [as_node(t) for t in (wrt if isinstance(wrt, (list, tuple)) else [wrt])]
@@ -229,10 +231,11 @@ def jacobian(expression, wrt, disconnected="raise"):
         found = accumulate({expression: seed}, targets)
         rows = [_finish(g, t, {expression: seed}, (), disconnected) for g, t in zip(found, targets)]
         live = [i for i, r in enumerate(found) if r is not None]
+        units = {seed: _unit_vectors(expression)}
         try:
-            wide = batch([found[i] for i in live], seed, _unit_vectors(expression))
-        except NoBatchRule as problem:
-            wide = _unrolled(expression, [found[i] for i in live], seed, problem)
+            wide = batched([found[i] for i in live], units)
+        except NoBatchRule:
+            wide = row_by_row([found[i] for i in live], units)
         for i, w in zip(live, wide):
             rows[i] = ops.reshape(w, sized(expression) + sized(targets[i]))
         for i, row in enumerate(rows):
@@ -247,31 +250,6 @@ def _unit_vectors(expression):
     """The unit cotangents of `expression`, one per element, along a new first axis."""
     n = times(*sized(expression))
     return ops.reshape(ops.eye(n, n, 0, expression.dtype), [n] + sized(expression))
-
-
-UNROLL = 1024  # rows of a Jacobian that are written out one by one when there is no batch rule
-
-
-def _unrolled(expression, rows, seed, problem):
-    n = expression.size
-    if n is None or n > UNROLL:
-        raise with_line(
-            ShapeError(
-                f"this Jacobian needs all its rows at once, which {problem} cannot do; row by row "
-                f"it needs a known size of at most {UNROLL} elements, and the expression has shape "
-                f"{show(expression.shape)}"
-            ),
-            expression,
-        )
-    if n == 0:
-        zero = constant(np.zeros((), expression.dtype))
-        return [ops.broadcast_to(ops.cast(zero, row.dtype), [0, *sized(row)]) for row in rows]
-    results = []
-    for k in range(n):
-        unit = np.zeros(expression.shape, expression.dtype)
-        unit.reshape(-1)[k] = 1
-        results.append(rebuild(rows, {seed: constant(unit)}))
-    return [ops.stack([r[i] for r in results], 0) for i in range(len(rows))]
 
 
 def hessian(cost, wrt):

@@ -30,6 +30,17 @@ def _wide_inputs(b, sig):
         states = more
 
 
+def row_by_row(outputs, wide):
+    """`outputs` with all of `wide` {node: values} replaced, one step of a scan for each row: what
+    `batched` gives, for ops without a rule."""
+    steps = ops.cast(ops.shape(next(iter(wide.values())))[0], "int64")
+    own = {n: placeholder(n.dtype, n.shape) for n in wide}
+    outs = rebuild(list(outputs), own)
+    rows = [(0, [values], own[n]) for n, values in wide.items()]
+    made = scan_node(steps, rows, (), outs)
+    return [item(made, k) for k in range(len(outs))]
+
+
 @register_rule("batch", "scan", "scan_debug")
 def scan_rule(b, node):
     """The scan `node` with the batch axis in whatever depends on it."""

@@ -486,7 +486,7 @@ COUNTED = ("N", "M", "n", "num", "k")
 
 def given(trace, x):
     """An argument of a function that makes an array."""
-    if isinstance(x, PythonNumber) and x.symbolic and None in trace.inside:
+    if isinstance(x, PythonNumber) and x.symbolic and trace.is_batch():
         return x.pin()  # a batch of ranges has no one size
     return trace.operand(x) if isinstance(x, (ArrayValue, PythonNumber)) else x
 

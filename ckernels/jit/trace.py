@@ -79,13 +79,32 @@ class InNumPy(Untraceable):
     """A loop that NumPy takes sooner than a trace of it, turn by turn."""
 
 
-class TurnLeaves(set):
-    """The placeholders of one loop whose turn is being traced. guards: truth values of each turn
-    that the trace takes for granted; chosen: how many tests it decided for itself."""
+class VaryingLeaves(set):
+    """The placeholders of what has values of its own. guards: truth values of it that the trace
+    takes for granted; what: how an error calls it."""
+
+    what = None
 
     def __init__(self, found):
         super().__init__(found)
-        self.guards, self.chosen = [], 0
+        self.guards = []
+
+
+class RowLeaves(VaryingLeaves):
+    """The placeholders of one row of a batch of vmap."""
+
+    what = "one row of vmap"
+
+
+class TurnLeaves(VaryingLeaves):
+    """The placeholders of one loop whose turn is being traced. chosen: how many tests it decided
+    for itself."""
+
+    what = "one turn of a loop"
+
+    def __init__(self, found):
+        super().__init__(found)
+        self.chosen = 0
         self.under = 0  # how many truth values around the loop hold in its turns
         self.turn, self.born, self.grown, self.appended = None, 0, {}, []
         self.count = None  # how many turns there are, where there is one; None: no one knows
@@ -167,9 +186,7 @@ class Trace(Owner):
         if predicate is not None:
             node = ops.logical_or(ops.logical_not(predicate), node)
         for replaced in reversed(self.inside):
-            if replaced is None:
-                raise Untraceable("a number asked for inside of vmap")
-            if not isinstance(replaced, TurnLeaves):
+            if not isinstance(replaced, VaryingLeaves):
                 node = rebuild([node], replaced)[0]
             elif any(n in replaced for n in toposort([node])):
                 return replaced.guards.append(node)
@@ -182,29 +199,37 @@ class Trace(Owner):
         return item.plainly() if fits else item.decided()  # Python's has to fit
 
     def fits_into(self, item, dtype):
-        if None not in self.inside:  # a batch of vmap is compiled or nothing
+        if not self.is_batch():  # what a row does not fit is asked of all of them
             super().fits_into(item, dtype)
 
     def outside(self, node):
         """A node in terms of the arguments of the whole function, from inside of transforms."""
         for replaced in reversed(self.inside):
-            if replaced is None:
-                raise Untraceable("a number asked for inside of vmap")
-            if isinstance(replaced, set):  # the placeholders of a loop's turn
+            if isinstance(replaced, VaryingLeaves):
                 if any(n in replaced for n in toposort([node])):
-                    raise Untraceable("a number of one turn of a loop, used in Python")
+                    raise Untraceable(f"a number of {replaced.what}, used in Python")
             else:
                 node = rebuild([node], replaced)[0]
         return node
 
     def of_turn(self, node):
-        """Whether a node is computed from what changes from turn to turn of a loop."""
+        """Whether a node is computed from what changes from turn to turn of a loop, or from row to
+        row of a batch."""
         own = self.of_turns()
         return bool(own) and any(n in own for n in toposort([node]))
 
     def of_turns(self):
-        """The placeholders of all loops whose turns are being traced."""
-        return set().union(*[r for r in self.inside if isinstance(r, set)])
+        """The placeholders of all loops whose turns, and batches whose rows are being traced."""
+        return set().union(*[r for r in self.inside if isinstance(r, VaryingLeaves)])
+
+    def of_row(self, node):
+        """Whether a node is computed from what each row of a batch has for itself."""
+        for replaced in reversed(self.inside) if self.is_batch() else ():
+            if isinstance(replaced, dict):
+                node = rebuild([node], replaced)[0]
+            elif isinstance(replaced, RowLeaves) and any(n in replaced for n in toposort([node])):
+                return True
+        return False
 
     def truth(self, x, asked=True):
         """The truth value of `x`: a bool, or a node in turns of a loop, each of which may have its
@@ -219,7 +244,7 @@ class Trace(Owner):
         if node.value is not None:
             return bool(node.value)
         both = self.predicates or any(isinstance(r, TurnLeaves) for r in self.inside)
-        return node if both or not asked else bool(x)
+        return node if both or not asked or self.of_row(node) else bool(x)
 
     def predicate(self, whole=False):
         """What has to be true for the branches that are being traced, or None. A loop on such a
@@ -228,8 +253,8 @@ class Trace(Owner):
         return conjunction(self.predicates[0 if whole else self.under(len(self.inside)) :])
 
     def is_batch(self):
-        """Whether what is traced is taken for all rows of a batch at once: that of vmap."""
-        return None in self.inside
+        """Whether a row of vmap is being traced."""
+        return any(isinstance(r, RowLeaves) for r in self.inside)
 
     def under(self, depth):
         """How many predicates hold in the turns of the innermost of so many levels."""
@@ -239,7 +264,7 @@ class Trace(Owner):
     def ask(self, node, what, kind=None):
         """The value of a node, in Python."""
         sizes = of_sizes(node) and node.value is None
-        if sizes and (node.dtype != "bool" or self.decide is None or None in self.inside):
+        if sizes and (node.dtype != "bool" or self.decide is None or self.is_batch()):
             self.pin_sizes()
         node = self.outside(node)
         order = () if sizes else toposort([node])
@@ -295,7 +320,7 @@ class Trace(Owner):
         return (SMALL + 1, LARGE) if node.uid in self.inputs else (0, 2**62)
 
     def extent(self, x):
-        if isinstance(x, PythonNumber) and None in self.inside:
+        if isinstance(x, PythonNumber) and self.is_batch():
             return x.pin()
         return super().extent(x)
 
@@ -304,7 +329,7 @@ class Trace(Owner):
         where the node `changed` is not true."""
         arrays = isinstance(value, ArrayValue) and isinstance(first, ArrayValue)
         if arrays and not value.scalar and not any(
-            r is None or isinstance(r, TurnLeaves) for r in self.inside
+            isinstance(r, VaryingLeaves) for r in self.inside
         ):  # fmt: skip
             self.unless.append((value, first, self.outside(changed), len(self.journal)))
 
@@ -406,7 +431,7 @@ class Trace(Owner):
         """Whether `start` is one of 0 .. last in all turns, as far as that can be told before the
         first one: where numbers of the call decide, the trace is for calls in which it is."""
         low, high = self.extreme(start, -1), self.extreme(start, 1)
-        if low is None or high is None or None in self.inside:
+        if low is None or high is None or self.is_batch():
             return False
         zero, last = constant(0, "int64"), constant(last, "int64")
         return self.holds(ops.logical_and(ops.ge(low, zero), ops.le(high, last)))

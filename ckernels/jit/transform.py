@@ -2,7 +2,8 @@
 
 A transform runs the function inside of the trace, over fresh placeholders, differentiates what
 came out by `autodiff` and puts the arguments in their places. There is no NumPy to fall back to
-for a derivative, so what cannot be traced is an error that names the line.
+for a derivative, so what cannot be traced is an error that names the line; rows of a batch are
+calls of the function then.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from .. import ops
 from ..autodiff import batch as batching
 from ..autodiff import reverse
+from ..autodiff.scan_batch import row_by_row
 from ..autodiff.scan_even import even
 from ..base import given
 from ..base.errors import ArgumentError, CKernelsError, DTypeError, NotSupported, ShapeError
@@ -23,8 +26,8 @@ from .branches import is_any
 from .function import Jitted
 from .number import PythonNumber
 from .program import Reads
-from .trace import Asked, placeholder
-from .trees import flatten, put_together
+from .trace import Asked, RowLeaves, placeholder
+from .trees import LEAF, flatten, put_together
 
 
 class Transformed(Jitted):
@@ -43,10 +46,14 @@ class Transformed(Jitted):
         """The same transform, as jit makes it with these options; nothing could answer while it is
         traced in the background."""
         plain = Jitted(self.function, **options)
-        made = Transformed(self.inner, self.apply, self.transform)
+        made = self.again()
         made.check, made.strict = plain.check or self.check, plain.strict
         made.static = plain.static or self.static
         return made
+
+    def again(self):
+        """The same transform of the same function, as another object."""
+        return Transformed(self.inner, self.apply, self.transform)
 
     def __reduce__(self):
         raise TypeError(f"{self.__name__} has no name to be pickled by: make it where it is used")
@@ -104,6 +111,11 @@ def numbered(argnums, count, name):
     return tuple(p % count for p in places)
 
 
+def shape_of(x):
+    """The shape of an array, traced or not; None for an open size."""
+    return x.read().shape if isinstance(x, ArrayValue) else x.shape
+
+
 def node_of(trace, x):
     """The node of a value, or of what is none: a number that the function returns as it is."""
     return x.node if isinstance(x, PythonNumber) else trace.array(x).read()
@@ -126,7 +138,8 @@ class Rerun:
         args = list(args)
         for p, part in zip(places, put_together(self.described, iter(values))):
             args[p] = part
-        trace.inside.append(None if drop is not None else dict(zip(self.new, self.actual)))
+        self.level = dict(zip(self.new, self.actual)) if drop is None else RowLeaves(self.new)
+        trace.inside.append(self.level)
         try:
             self.found = function(*args, **kwargs)
         finally:
@@ -142,9 +155,11 @@ class Rerun:
                 raise Asked("a number in Python of what it is differentiated by")
 
             return PythonNumber(self.trace, node, x.kind, pin, symbolic=x.kind is float)
-        scalar = (
-            isinstance(x, ArrayValue) and x.scalar or not isinstance(x, (ArrayValue, np.ndarray))
-        )
+        if isinstance(x, (ArrayValue, np.ndarray)):
+            element = not node.ndim and x.ndim > 0  # of a batch, as NumPy gives it
+            scalar = element or isinstance(x, ArrayValue) and x.scalar
+        else:
+            scalar = True
         return ArrayValue(self.trace, node, scalar, True)
 
     def cost(self, name, found=None):
@@ -462,6 +477,9 @@ def vmap(
 ) -> Callable[..., Any]:
     """`function` for each element along an axis of its arguments, as one computation.
 
+    Each element has its own sides of an `if` and turns of a loop. Where that cannot be traced the
+    function is called for one after the other, and a note says why.
+
     Parameters
     ----------
     function : function
@@ -481,6 +499,8 @@ def vmap(
     ------
     ArgumentError
         By a call, where `in_axes` does not fit its arguments.
+    ShapeError
+        By a call, where arguments have different numbers of elements along their axes.
 
     Examples
     --------
@@ -489,29 +509,85 @@ def vmap(
     array([3., 4.])
     """
 
-    out_axes = given.integer(out_axes, "out_axes of vmap")
+    return Mapped(function, in_axes, given.integer(out_axes, "out_axes of vmap"))
 
-    def apply(trace, f, args, kwargs):
-        axes = in_axes if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
+
+class Mapped(Transformed):
+    """A function for each row of a batch. Rows that no trace serves are calls of the function."""
+
+    def __init__(self, function, in_axes, out_axes):
+        super().__init__(function, self.batched, "vmap")
+        self.in_axes, self.out_axes, self.strict = in_axes, out_axes, self.inner.strict
+
+    def again(self):
+        return Mapped(self.inner, self.in_axes, self.out_axes)
+
+    def axes(self, args):
+        """{position: axis} of the arguments that have one."""
+        axes = self.in_axes
+        axes = axes if isinstance(axes, (tuple, list)) else (axes,) * len(args)
         axes = [a if a is None else given.integer(a, "an axis in in_axes of vmap") for a in axes]
         if len(axes) != len(args) or all(a is None for a in axes):
-            raise ArgumentError(f"vmap: in_axes {in_axes} for {len(args)} arguments")
-        places = tuple(i for i, a in enumerate(axes) if a is not None)
-        moved = list(args)
-        for p in places:
-            x = trace.array(args[p])
-            if not -x.ndim <= axes[p] < x.ndim:
-                raise ArgumentError(
-                    f"vmap: in_axes is {axes[p]} for argument {p}, of shape {x.shape}"
-                )
-            moved[p] = np.moveaxis(x, axes[p], 0)
+            raise ArgumentError(f"vmap: in_axes {self.in_axes} for {len(args)} arguments")
+        return {p: a for p, a in enumerate(axes) if a is not None}
+
+    def rows_first(self, args, array):
+        """The arguments with the batch as their first axis, where they have it. array: what makes
+        an array of a leaf."""
+        moved, sizes = list(args), {}
+        for p, axis in self.axes(args).items():
+            leaves = []
+            described = flatten(args[p], is_any, leaves)
+            if not any(map(np.ndim, leaves)):  # a list of numbers is an array
+                described, leaves = LEAF, [args[p]]
+            leaves = [array(x) for x in leaves]
+            for x in leaves:
+                if np.dtype(x.dtype).kind not in "biufc":
+                    raise ArgumentError(f"vmap: argument {p} is of {x.dtype}, not of numbers")
+                if not -x.ndim <= axis < x.ndim:
+                    raise ArgumentError(
+                        f"vmap: in_axes is {axis} for argument {p}, of shape {x.shape}"
+                    )
+            leaves = [np.moveaxis(x, axis, 0) for x in leaves]
+            sizes.update({shape_of(x)[0]: f"{p} has {shape_of(x)[0]} rows" for x in leaves})
+            moved[p] = put_together(described, iter(leaves))
+        if len(sizes) > 1 and sum(n is not None for n in sizes) > 1:
+            several = [text for n, text in sizes.items() if n is not None]
+            raise ShapeError(f"vmap: argument {several[0]}, argument {several[1]}")
+        return moved, next(iter(sizes), None)
+
+    def batched(self, trace, f, args, kwargs):
+        moved, _ = self.rows_first(args, trace.array)
+        places = tuple(self.axes(args))
         inside = Rerun(trace, f, moved, kwargs, places, lambda i, n: n.shape[1:])
         leaves = []
         described = flatten(inside.found, is_any, leaves)
         nodes = [node_of(trace, x) for x in leaves]
-        wide = batching.batched(nodes, dict(zip(inside.new, inside.actual)))
-        values = [ArrayValue(trace, n, False, True) for n in wide]
-        values = [np.moveaxis(v, 0, out_axes) if out_axes else v for v in values]
+        rows, wanted = dict(zip(inside.new, inside.actual)), [*nodes, *inside.level.guards]
+        try:
+            wide = batching.batched(wanted, rows)
+        except batching.NoBatchRule:
+            wide = row_by_row(wanted, rows)
+        for guard in wide[len(nodes) :]:
+            trace.guard(ops.all(guard))
+        values = [ArrayValue(trace, n, False, True) for n in wide[: len(nodes)]]
+        values = [np.moveaxis(v, 0, self.out_axes) if self.out_axes else v for v in values]
         return put_together(described, iter(values))
 
-    return Transformed(function, apply, "vmap")
+    def original(self, args, kwargs, problem):
+        """The rows one by one."""
+        moved, count = self.rows_first(args, np.asarray)
+        if not count:  # what it returns no row can say
+            return super().original(args, kwargs, problem)
+        found = []
+        for i in range(count):
+            row = list(moved)
+            for p in self.axes(args):
+                leaves = []
+                described = flatten(moved[p], is_any, leaves)
+                row[p] = put_together(described, iter([x[i] for x in leaves]))
+            leaves = []
+            described = flatten(self.inner(*row, **kwargs), is_any, leaves)
+            found.append(leaves)
+        rows = [np.stack(same, self.out_axes) for same in zip(*found)]
+        return put_together(described, iter(rows))

@@ -29,7 +29,7 @@ from .halves import Halves
 from .jumps import RESULT
 from .maybe import MaybeNumber, flag_of
 from .number import PythonNumber, known
-from .trace import Asked, InNumPy, TurnLeaves, Untraceable, placeholder
+from .trace import Asked, InNumPy, VaryingLeaves, TurnLeaves, Untraceable, placeholder
 from .trees import LEAF, flatten, put_together
 
 MOST_OBJECTS = 10_000  # that are looked through for changes
@@ -209,7 +209,7 @@ class Before:
         self.names = {n: contents(c) for n, c in cells.items()}
         self.mark, self.born = len(trace.journal), trace.births
         self.lists = len(trace.guards), len(trace.predicates)
-        self.levels = [(v, len(v.guards)) for v in trace.inside if isinstance(v, TurnLeaves)]
+        self.levels = [(v, len(v.guards)) for v in trace.inside if isinstance(v, VaryingLeaves)]
         self.count = trace.count
 
     def written(self):
@@ -725,7 +725,7 @@ class Turns:
         trace is for calls in which there is one."""
         if isinstance(self.count, int) or name[: len(RESULT)] == RESULT:
             return True
-        if any(isinstance(r, TurnLeaves) for r in self.trace.inside):
+        if any(isinstance(r, VaryingLeaves) for r in self.trace.inside):
             return False
         self.trace.guard(ops.gt(self.count, constant(0, "int64")))
         return True

@@ -5,7 +5,7 @@ import pytest
 from ops.agree import leaf
 
 from ckernels import ops
-from ckernels.autodiff.batch import NoBatchRule, batch
+from ckernels.autodiff.batch import NoBatchRule, batched
 from ckernels.graph.node import make
 from ckernels.ops.reference import evaluate
 
@@ -59,7 +59,7 @@ def test_as_one_by_one(name, wide, known):
 
     node = build(*operands(source))
     try:
-        got = evaluate(batch([node], source, many), {many: values})[0]
+        got = evaluate(batched([node], {source: many}), {many: values})[0]
     except NoBatchRule:
         assert len(wide) == 2 and not known
         return
@@ -75,7 +75,7 @@ def test_the_gradient_of_a_maximum():
     for g in (y.op.grad(y, ops.square(y))[0],):
         take = g.op.grad(g, ops.exp(ops.mul(x, 0.01)))[2]
         for node in (g, take):
-            got = evaluate(batch([node], x, many), {many: values})[0]
+            got = evaluate(batched([node], {x: many}), {many: values})[0]
             np.testing.assert_array_equal(got, [evaluate([node], {x: v})[0] for v in values])
 
 
@@ -83,4 +83,4 @@ def test_sizes_that_vary_have_no_rule():
     sizes = leaf((2,), "int64")
     g = ops.conv_input_grad(leaf((2, 3, 3, 2)), leaf((2, 2, 1, 2)), sizes)
     with pytest.raises(NoBatchRule, match="sizes"):
-        batch([g], sizes, leaf((B, 2), "int64"))
+        batched([g], {sizes: leaf((B, 2), "int64")})

@@ -135,6 +135,117 @@ def test_vmap_in_any_order_with_grad():
     np.testing.assert_allclose(outer, np.outer(x[0], w))
 
 
+def bent(x):
+    if x > 0:
+        return x * x
+    return -x
+
+
+def halvings(n):
+    count = 0
+    while n != 1:
+        if n % 2 == 0:
+            n = n // 2
+        else:
+            n = 3 * n + 1
+        count += 1
+    return count
+
+
+def newton(a):
+    y = a
+    for _ in range(50):
+        better = 0.5 * (y + a / y)
+        if abs(better - y) < 1e-12:
+            break
+        y = better
+    return y
+
+
+def windowed(v, k):
+    return v[k : k + 2] * v[k] + v[:k].sum()
+
+
+def spread(v, k):
+    y = np.zeros(4)
+    np.add.at(y, k, v)
+    return y + np.interp(y, np.sort(v), v)
+
+
+def positive(v):
+    v = v.copy()
+    v[v < 0] = v[np.argmax(v)]
+    return v * 2 if v.sum() > 1 else v
+
+
+ROWS = np.random.default_rng(1).normal(size=(11, 4))
+
+
+@pytest.mark.parametrize(
+    "f, args",
+    [(bent, (ROWS[:, 0],)), (halvings, (np.arange(1, 20),)), (newton, (np.abs(ROWS[:, 0]) + 0.1,)),
+     (windowed, (ROWS, np.arange(11) % 3)), (spread, (ROWS, np.arange(44).reshape(11, 4) % 4)),
+     (positive, (ROWS,)), (lambda v: bent(newton(v[0] ** 2 + 1) - v[1]), (ROWS,))],
+)  # fmt: skip
+def test_rows_decide_for_themselves(f, args):
+    """Sides of an if, turns of loops, places and lengths, in one compiled function."""
+    want = np.stack([f(*row) for row in zip(*args)])
+    for batch in (vmap(f), jit(lambda *args: vmap(f)(*args))):
+        found = batch(*args)
+        assert found.dtype == want.dtype
+        np.testing.assert_allclose(found, want, rtol=1e-12)
+    nested = vmap(vmap(f))(*(a[None] for a in args))
+    np.testing.assert_allclose(nested, want[None], rtol=1e-12)
+    one = vmap(f)(*(a[:1] for a in args))
+    np.testing.assert_allclose(one, want[:1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("f", [bent, newton])
+def test_slopes_of_rows_that_decide_for_themselves(f):
+    x = np.array([0.3, 0.7, 1.5, 2.0])
+    want = [(f(v + 1e-6) - f(v - 1e-6)) / 2e-6 for v in x]
+    np.testing.assert_allclose(vmap(grad(f))(x), want, rtol=1e-6)
+    if f is not newton:
+        np.testing.assert_allclose(grad(lambda x: vmap(f)(x).sum())(x[:0]), [])
+    np.testing.assert_allclose(jacobian(vmap(bent))(-x), -np.eye(4))
+
+
+def printed(v):
+    return float(f"{v[0]:.2f}") + v[1]
+
+
+def checked(v):
+    if v[0] < -5:
+        raise ValueError("too small")
+    return np.sqrt(v[0] + 5)
+
+
+@pytest.mark.filterwarnings("ignore::ckernels.base.errors.CKernelsWarning")
+def test_rows_that_no_trace_serves_are_calls():
+    for f in (printed, checked):
+        want = [f(v) for v in ROWS]
+        np.testing.assert_allclose(vmap(f)(ROWS), want)
+        np.testing.assert_allclose(vmap(f, 1)(ROWS.T.copy()), want)
+    with pytest.raises(ValueError, match="too small"):
+        vmap(checked)(ROWS - 10)
+    for strict in (vmap(jit(printed, strict=True)), jit(vmap(printed), strict=True)):
+        with pytest.raises(NotSupported, match="vmap of printed"):
+            strict(ROWS)
+
+
+def test_a_batch_of_trees():
+    pair = {"a": ROWS, "b": (ROWS[:, 0], ROWS[:, 1])}
+    found = vmap(lambda d: {"p": d["a"] * d["b"][0], "q": d["b"][1]})(pair)
+    np.testing.assert_allclose(found["p"], ROWS * ROWS[:, :1])
+    np.testing.assert_allclose(found["q"], ROWS[:, 1])
+    np.testing.assert_array_equal(vmap(np.sum)([[1, 2], [3, 4]]), [3, 7])
+    with pytest.raises(ArgumentError, match="argument 0 is of <U1, not of numbers"):
+        vmap(np.sum)(["x"])
+    with pytest.raises(ShapeError, match="argument 0 has 1 rows, argument 1 has 4 rows"):
+        vmap(lambda a, b: a + b)(np.ones((1, 2)), np.ones((4, 2)))
+    assert vmap(bent)(np.zeros(0)).shape == (0,)
+
+
 def test_trees_numbers_and_more_results():
     def loss(params, x, scale):
         return scale * np.sum((params["w"] @ x + params["b"][0]) ** 2), {"n": x.sum()}
