@@ -90,7 +90,7 @@ class VaryingLeaves(set):
         self.guards = []
 
 
-class RowLeaves(VaryingLeaves):
+class BatchLeaves(VaryingLeaves):
     """The placeholders of one row of a batch of vmap."""
 
     what = "one row of vmap"
@@ -222,12 +222,12 @@ class Trace(Owner):
         """The placeholders of all loops whose turns, and batches whose rows are being traced."""
         return set().union(*[r for r in self.inside if isinstance(r, VaryingLeaves)])
 
-    def of_row(self, node):
+    def of_batch(self, node):
         """Whether a node is computed from what each row of a batch has for itself."""
         for replaced in reversed(self.inside) if self.is_batch() else ():
             if isinstance(replaced, dict):
                 node = rebuild([node], replaced)[0]
-            elif isinstance(replaced, RowLeaves) and any(n in replaced for n in toposort([node])):
+            elif isinstance(replaced, BatchLeaves) and any(n in replaced for n in toposort([node])):
                 return True
         return False
 
@@ -244,7 +244,7 @@ class Trace(Owner):
         if node.value is not None:
             return bool(node.value)
         both = self.predicates or any(isinstance(r, TurnLeaves) for r in self.inside)
-        return node if both or not asked or self.of_row(node) else bool(x)
+        return node if both or not asked or self.of_batch(node) else bool(x)
 
     def predicate(self, whole=False):
         """What has to be true for the branches that are being traced, or None. A loop on such a
@@ -254,7 +254,7 @@ class Trace(Owner):
 
     def is_batch(self):
         """Whether a row of vmap is being traced."""
-        return any(isinstance(r, RowLeaves) for r in self.inside)
+        return any(isinstance(r, BatchLeaves) for r in self.inside)
 
     def under(self, depth):
         """How many predicates hold in the turns of the innermost of so many levels."""

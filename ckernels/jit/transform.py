@@ -26,7 +26,7 @@ from .branches import is_any
 from .function import Jitted
 from .number import PythonNumber
 from .program import Reads
-from .trace import Asked, RowLeaves, placeholder
+from .trace import Asked, BatchLeaves, placeholder
 from .trees import LEAF, flatten, put_together
 
 
@@ -138,7 +138,7 @@ class Rerun:
         args = list(args)
         for p, part in zip(places, put_together(self.described, iter(values))):
             args[p] = part
-        self.level = dict(zip(self.new, self.actual)) if drop is None else RowLeaves(self.new)
+        self.level = dict(zip(self.new, self.actual)) if drop is None else BatchLeaves(self.new)
         trace.inside.append(self.level)
         try:
             self.found = function(*args, **kwargs)
@@ -531,7 +531,7 @@ class Mapped(Transformed):
             raise ArgumentError(f"vmap: in_axes {self.in_axes} for {len(args)} arguments")
         return {p: a for p, a in enumerate(axes) if a is not None}
 
-    def rows_first(self, args, array):
+    def batch_first(self, args, array):
         """The arguments with the batch as their first axis, where they have it. array: what makes
         an array of a leaf."""
         moved, sizes = list(args), {}
@@ -557,7 +557,7 @@ class Mapped(Transformed):
         return moved, next(iter(sizes), None)
 
     def batched(self, trace, f, args, kwargs):
-        moved, _ = self.rows_first(args, trace.array)
+        moved, _ = self.batch_first(args, trace.array)
         places = tuple(self.axes(args))
         inside = Rerun(trace, f, moved, kwargs, places, lambda i, n: n.shape[1:])
         leaves = []
@@ -576,7 +576,7 @@ class Mapped(Transformed):
 
     def original(self, args, kwargs, problem):
         """The rows one by one."""
-        moved, count = self.rows_first(args, np.asarray)
+        moved, count = self.batch_first(args, np.asarray)
         if not count:  # what it returns no row can say
             return super().original(args, kwargs, problem)
         found = []

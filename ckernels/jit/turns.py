@@ -29,7 +29,7 @@ from .halves import Halves
 from .jumps import RESULT
 from .maybe import MaybeNumber, flag_of
 from .number import PythonNumber, known
-from .trace import Asked, InNumPy, VaryingLeaves, TurnLeaves, Untraceable, placeholder
+from .trace import Asked, InNumPy, TurnLeaves, Untraceable, VaryingLeaves, placeholder
 from .trees import LEAF, flatten, put_together
 
 MOST_OBJECTS = 10_000  # that are looked through for changes
