@@ -194,6 +194,21 @@ def links(node):
     return placed(ast.BoolOp(ast.And(), copy.deepcopy(parts)), node)
 
 
+def among(node):
+    """`a in (1, 2)`, where these are numbers that stand there, as `a == 1 or a == 2`; else None."""
+    op, items = node.ops[0], node.comparators[0]
+    if not isinstance(op, (ast.In, ast.NotIn)) or not isinstance(
+        items, (ast.Tuple, ast.List, ast.Set)
+    ):
+        return None
+    plain = all(isinstance(i, ast.Constant) and type(i.value) in (int, float) for i in items.elts)
+    if not plain or not items.elts or any(isinstance(n, ast.Call) for n in ast.walk(node.left)):
+        return None
+    parts = [ast.Compare(copy.deepcopy(node.left), [ast.Eq()], [i]) for i in items.elts]
+    found = ast.BoolOp(ast.Or(), parts) if len(parts) > 1 else parts[0]
+    return placed(ast.UnaryOp(ast.Not(), found) if isinstance(op, ast.NotIn) else found, node)
+
+
 def placed(new, old):
     """A new node, and what is new below it, at the line of an old one."""
     for node in ast.walk(new):
@@ -400,8 +415,8 @@ class FunctionSource:
             return placed(last, node)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return placed(call("_ck_not", self.test(node.operand)), node)
-        parts = links(node) if isinstance(node, ast.Compare) else None
-        return node if parts is None else self.test(parts)
+        parts = links(node) or among(node) if isinstance(node, ast.Compare) else None
+        return self.expressions(node) if parts is None else self.test(parts)
 
     def own_names(self, s, body):
         """(names of a loop that belong to the function, those that one turn has for itself)."""

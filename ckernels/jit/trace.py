@@ -199,8 +199,9 @@ class Trace(Owner):
         return item.plainly() if fits else item.decided()  # Python's has to fit
 
     def fits_into(self, item, dtype):
-        if not self.is_batch():  # what a row does not fit is asked of all of them
-            super().fits_into(item, dtype)
+        if self.is_batch():  # what a row does not fit is asked of all of them
+            return item
+        return super().fits_into(item, dtype)
 
     def outside(self, node):
         """A node in terms of the arguments of the whole function, from inside of transforms."""
@@ -263,7 +264,7 @@ class Trace(Owner):
 
     def ask(self, node, what, kind=None):
         """The value of a node, in Python."""
-        sizes = of_sizes(node) and node.value is None
+        sizes = of_sizes(node) and any(n.op.name == "shape" for n in toposort([node]))
         if sizes and (node.dtype != "bool" or self.decide is None or self.is_batch()):
             self.pin_sizes()
         node = self.outside(node)

@@ -274,7 +274,8 @@ class Owner:
 
     def fits_into(self, item, dtype):
         """Guard that integers of `dtype` hold a number that is stored among them, where NumPy
-        raises for one that does not fit: a Python number, and any scalar into signed ones."""
+        raises for one that does not fit: a Python number, and any scalar into signed ones. The
+        item, as one that fits."""
         number = isinstance(item, self.numbers)
         signed = np.dtype(dtype).kind
         if signed in "iu" and isinstance(item, np.generic):
@@ -282,23 +283,29 @@ class Owner:
         if not (number or isinstance(item, ArrayValue) and item.scalar) or (
             signed != "i" and (signed != "u" or not number)
         ):
-            return
+            return item
         node, limits = self.operand(item), np.iinfo(dtype)
+        bounds = node.bounds if number else None
+        if bounds and limits.min <= bounds[0] and bounds[1] <= limits.max:
+            return item
         node = node.node if number else node
         kind = np.dtype(node.dtype)
-        if kind.kind not in "iuf" or kind.kind != "f" and (number or np.can_cast(kind, dtype)):
-            return  # of Python's ints `stored` takes those alone that fit
+        if kind.kind not in "iuf" or kind.kind != "f" and np.can_cast(kind, dtype):
+            return item
+        if number and kind.kind == "i" and not item.symbolic:
+            return item  # which `stored` refuses: the argument would be asked in each call
         if kind.kind == "f":
             node = ops.cast(node, "float64")
             least = float(limits.min)
             above = ops.gt(node, least - 1) if least - 1 < least else ops.ge(node, least)
             inside = ops.logical_and(above, ops.lt(node, float(limits.max) + (least - 1 < least)))
         else:
-            inside = ops.le(node, constant(limits.max, node.dtype))
+            inside = ops.le(node, constant(min(limits.max, np.iinfo(kind).max), node.dtype))
             if kind.kind == "i":
                 above = ops.ge(node, constant(limits.min, node.dtype))
                 inside = ops.logical_and(above, inside)
         self.guard(inside)
+        return ops.cast(node, dtype) if number and kind.kind == "i" else item
 
     def to_store(self, item, dtype):
         """What is stored into elements of `dtype`, as what it is."""

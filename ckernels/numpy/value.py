@@ -280,7 +280,7 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
             if new is not None:
                 return self.write(new)
         if basic:
-            self.owner.fits_into(item, old.dtype)
+            item = self.owner.fits_into(item, old.dtype)
         item = self.chosen(stored(self.owner, item, old.dtype), lambda: ops.getitem(old, key))
         self.write(with_part(old, key, item), True)
         return None

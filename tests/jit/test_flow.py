@@ -1454,3 +1454,85 @@ def test_counted_loops_on_one_side_in_batches_and_second_slopes():
     for v, row in zip(np.eye(8), second):
         want = (slope(x[0] + e * v, w[0]) - slope(x[0] - e * v, w[0])) / 2 / e
         np.testing.assert_allclose(row, want, atol=1e-3 * max(1, np.abs(second).max()))
+
+
+# ---- what stands in a test, and what counters are stored into -----------------------------------
+
+
+def chosen_in_tests(s, a, b):
+    k, x = 0, 0.0
+    for i in range(1, len(a)):
+        for j in range(1, len(b)):
+            if s[i, j] == s[i - 1, j - 1] + (1 if a[i] == b[j] else -1):
+                k += 1
+            while x < (s[i, 0] if a[i] else 2):
+                x += 0.75
+    return k, x
+
+
+def among_numbers(s):
+    out = np.zeros(s.shape, np.uint8)
+    few = 0
+    for i in range(s.shape[0]):
+        for j in range(s.shape[1]):
+            c = 0
+            for k in range(j, s.shape[1]):
+                if s[i, k] > 1:
+                    c += 1
+            out[i, j] = c
+            if c not in (0, 2):
+                few += 5 if c in {1, 4, 5.0} else 1
+            elif s[i, j] in [0, 3] and s[i, 0] not in (1,):
+                few -= 3
+    return out, few
+
+
+def segments(x):
+    stack = np.zeros((len(x), 2), np.int64)
+    stack[0, 1] = len(x) - 1
+    top, seen = 1, np.zeros(len(x), np.int64)
+    while top > 0:
+        top -= 1
+        a, b = stack[top, 0], stack[top, 1]
+        at = a
+        for i in range(a + 1, b):
+            seen[i] += 1
+            if x[i] > x[at] or at == a:
+                at = i
+        if at > a:
+            stack[top, 0], stack[top, 1] = a, at
+            stack[top + 1, 0], stack[top + 1, 1] = at, b
+            top += 2
+    return seen
+
+
+def test_choices_and_numbers_named_in_tests():
+    s, a = R.integers(-2, 5, (9, 9)), R.integers(0, 2, 9)
+    check(chosen_in_tests, s, a, a[::-1].copy())
+    check(among_numbers, np.abs(s))
+    check(among_numbers, np.abs(s).astype("float32"))
+    check(segments, R.normal(size=20))
+
+
+def test_counters_in_arrays_of_few_bits_are_asked_whether_they_fit():
+    def counted(x, out):
+        for i in range(len(x)):
+            c = 0
+            for k in range(3, len(x)):
+                if x[k] > x[i]:
+                    c += 1
+                else:
+                    c -= 1
+            out[i] = c
+        return out
+
+    x = np.arange(100.0)
+    for kind in ("int8", "int16", "int32"):
+        jitted = check(counted, x, np.zeros(100, kind))
+    small = ck.jit(counted)
+    assert np.array_equal(small(x, np.zeros(100, "int8")), counted(x, np.zeros(100, "int8")))
+    with pytest.raises(OverflowError, match="out of bounds"):
+        small(np.arange(300.0), np.zeros(300, "int8"))
+    with pytest.raises(OverflowError, match="out of bounds"):
+        small(x, np.zeros(100, "uint8"))  # a number below zero
+    assert not jitted.report()["numpy"]
