@@ -28,6 +28,7 @@ from . import (
     views,
 )
 from .attention import attention_blocks
+from .convolutions import convolutions
 from .engine import Matcher, rewrite
 from .scan import opened as scans
 from .stencils import stencils
@@ -38,7 +39,8 @@ __all__ = ["optimise", "rules"]
 FIRST = (views, canonicalise, reductions, stabilise, factors, parts, masks, order, scans)
 SECOND = FIRST + (sums,)
 LAST = (views, canonicalise, reductions, onehot, channels, specialise, scans)
-PASSES = {"attention", "stencils"}  # what sees all of a graph, and is left out by name like a rule
+# what sees all of a graph, and is left out by name like a rule
+PASSES = {"attention", "convolutions", "stencils"}
 ALWAYS = {"lower", "shapes_known"}  # the code generator cannot do without
 
 
@@ -94,6 +96,8 @@ def optimise(roots, exclude=None, include=None, trace=None, refused=None):
         return classes_by_blocks(attention_blocks(nodes, refused=refused), refused=refused)
 
     def final(nodes):
+        if chosen is None and "convolutions" not in exclude:
+            nodes = convolutions(nodes)
         nodes = rewrite(blocks(nodes), last, trace, normal)
         if chosen is not None or "stencils" in exclude:
             return nodes

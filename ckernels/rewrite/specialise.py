@@ -8,7 +8,7 @@ import math
 
 from ..base import dtypes
 from ..graph.node import make
-from ..graph.sizes import value_of
+from ..graph.sizes import surely, value_of
 from ..ops import add, cast, expand, expand_dims, mul, swapaxes
 from ..ops import sum as sum_
 from .canonicalise import is_any, is_no_bool, is_single_or_double
@@ -145,9 +145,10 @@ def is_stored(node):
 
 
 def has_few_terms(x, y):
-    """Whether these are rows of few elements by a vector, and nothing is computed twice."""
-    return (y.shape[-1] == 1 or x.shape[-2] == 1) and 1 < x.shape[-1] <= TERMS and all(
-        map(is_stored, (x, y)))  # fmt: skip
+    """Whether these are rows of few elements by a vector, and of them nothing is computed twice."""
+    if not (y.shape[-1] == 1 or x.shape[-2] == 1) or not 1 < x.shape[-1] <= TERMS:
+        return False
+    return all(is_stored(n) or n.ndim == 2 and any(surely(d, 1) for d in n.shape) for n in (x, y))
 
 
 family.formula("few_terms", f.matmul(x, y), few_products, takes=is_single_or_double, views=False,

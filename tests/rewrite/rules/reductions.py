@@ -165,6 +165,8 @@ EXAMPLES = {
         C(lambda x, k=k: ops.matmul(x, constant(dense(k, 1))), 5, k) for k in (2, 3, 4)
     ] + [
         C(lambda x: ops.matmul(constant(dense(1, 3)), x), 3, 5),
+        C(lambda x: ops.matmul(constant(dense(5, 3)), ops.exp(x)), 3, 1),
+        C(lambda x: ops.matmul(ops.tanh(x), constant(dense(4, 5))), 1, 4),
         C(lambda x: ops.matmul(x, constant(dense(2, 3, 1))), 2, 4, 3),
     ],
     "sums_of_products": [
