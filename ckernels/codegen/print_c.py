@@ -438,9 +438,14 @@ class Printer:
         """An accumulator of a block, in float."""
         self.put(f"float {name} = 0;")
 
-    def sums(self, name, size):
-        """Accumulators of several elements side by side."""
-        self.put(f"double {name}[{size}] = {{0}};")
+    def lanes(self, i, name, size):
+        """Accumulators of several elements of a sum or product side by side."""
+        if self.k.values[i].op == "sum":
+            self.put(f"double {name}[{size}] = {{0}};")
+            return
+        self.put(f"double {name}[{size}];")
+        with self.loop("q", "0", size):
+            self.assign(f"{name}[q]", "1")
 
     def accumulate(self, i, name, bad, text):
         """Take the value called `text` into the accumulator `name`, NaN into the flag `bad`."""

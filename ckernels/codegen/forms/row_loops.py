@@ -344,7 +344,8 @@ def summed_apart(rows, loop, rest):
 
 
 def may_sum_side_by_side(rows, loop):
-    """Whether a loop only sums, in double, what it reads or computes at next to no cost."""
+    """Whether a loop only sums or multiplies, in double, what it reads or computes at next to no
+    cost."""
     k, (reductions, stores) = rows.k, rows.loops[loop.level]
     roots = rows.wanted(loop.level)
     values = rows.needed(roots)
@@ -353,7 +354,7 @@ def may_sum_side_by_side(rows, loop):
         not (k.runs or stores or rows.blocks)
         and not ahead(rows, loop)
         and (floats or is_wide(rows, loop))
-        and all(k.values[i].op == "sum" for i in reductions)
+        and all(k.values[i].op in ("sum", "prod") for i in reductions)
         and all(is_plain(rows, i) for i in values)
         and all(passes.cone_cost(k, i) <= passes.RECOMPUTE_COST for i in roots)
     )
@@ -395,7 +396,7 @@ def sum_side_by_side(rows, loop, rest):
     lanes = "CK_LANES / 2" if wide else "CK_LANES"
     with c.if_(f"{begin} > 0"):
         for i in loop.reductions:
-            c.sums(f"s_{i}", block)
+            c.lanes(i, f"s_{i}", block)
         with c.loop("b", "0", begin, block):
             if not wide:
                 with c.unrolled("q", "b", f"b + {block}", 64 // dtypes.ITEMSIZE["float32"]):
@@ -478,6 +479,7 @@ CHANGES = (
            "AVX-512, 0.035 instead of 0.12 with AVX2 (one core of Zen 5). Floats gain by the "
            "prefetch that comes with it: 4 million in the third-level cache take 90 us instead of "
            "109 on two cores, 149 instead of 179 with AVX2; by rows of 2048, 89 instead of 101. "
+           "A product of 262,144 doubles 31 us instead of 73 on Zen 3. "
            "Floats of several operands gain nothing, and rows of 256 took 1.4 times as long."),
     LoopChange("rest", has_rest, rest_as_vector,
            "The vector that ends with the row overlaps the one before: stores repeat the same "

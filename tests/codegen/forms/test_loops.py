@@ -130,8 +130,10 @@ CASES = {
          (lambda x: ops.prod(ops.exp(x / 90), 1), FLOATS)],  # no sum
     ),
     "side by side": (
-        [(lambda x: ops.sum(x, 1), ROWS), (lambda x: ops.sum(ops.square(x), 1), X)],
-        [(lambda x: ops.prod(x / 9 + 1, 1), X),
+        [(lambda x: ops.sum(x, 1), ROWS), (lambda x: ops.sum(ops.square(x), 1), X),
+         (lambda x: ops.prod(x * 0.1 + 1, 1), X),
+         (lambda x: [ops.prod(x, 1), ops.sum(x, 1)], X)],
+        [(lambda x: [ops.max(x, 1), ops.prod(x, 1)], X),
          (lambda x: ops.sum(ops.exp(x), 1), X),  # dear
          (lambda x: ops.sum(x[:, ::2], 1), X),  # every other number
          (lambda x: ops.sum(x * x[::-1], 1), FLOATS),  # floats of two operands

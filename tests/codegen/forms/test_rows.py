@@ -149,6 +149,8 @@ SUMS = {
     "of rows": lambda x, y: ops.sum(x, -1),
     "of products of rows": lambda x, y: ops.sum(x * y, -1),
     "of a number": lambda x, y: ops.sum(x * 0 + y[0, 0]),
+    "product": lambda x, y: ops.prod(ops.maximum(x, 38) - 37),  # of 1 and 2
+    "products of rows": lambda x, y: ops.prod(ops.maximum(x, 38) - 37, -1),
 }
 AROUND_BLOCKS = [0, 1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 130, 191, 192, 200, 1000, 4097]
 
@@ -157,7 +159,8 @@ AROUND_BLOCKS = [0, 1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 130, 191, 192, 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", SUMS)
 def test_each_element_is_summed_once(name, dtype):
-    """Sums of whole numbers are exact, whatever their order; NaN and infinities come through."""
+    """Sums of whole numbers and products of powers of two are exact, whatever their order; NaN and
+    infinities come through."""
     x, y = leaf((None, None), dtype), leaf((None, None), dtype)
     f = make_function([x, y], [SUMS[name](x, y)], positional_only=True)
     shapes = [(1, n) for n in AROUND_BLOCKS] + [(3, 129), (700, 131), (2, 16384), (5, 16391)]
@@ -207,7 +210,8 @@ def test_which_sums_are_taken_side_by_side():
     assert blocks(lambda x: ops.sum(x * x[::-1]), large) == 1  # floats of two operands
     assert blocks(lambda x: ops.sum(x[:, ::2], 1), large, "float64") == 0  # every other number
     assert blocks(lambda x: ops.sum(ops.exp(x), 1), large, "float64") == 0  # dear
-    assert blocks(lambda x: ops.prod(x, 1), large, "float64") == 0
+    assert blocks(lambda x: ops.prod(x, 1), large, "float64") == 1
+    assert blocks(lambda x: ops.max(x, 1), large, "float64") == 0
     assert blocks(lambda x: ops.sum(x, 1), large, "int64") == 0
     assert blocks(lambda x: ops.sum(x, 1), large, "float16") == 0
 
