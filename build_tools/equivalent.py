@@ -186,6 +186,9 @@ EQUIVALENT = {
         ),
     },
     "ckernels/src/gemm/microkernel.h": {
+        "`>=` for `>` in `if (wide > 1)`, column 17": (
+            "A second column of sums is added up, which nobody stores."
+        ),
         "`<` for `<=` in `else if (stride == 1 && lines <= 32)`, column 38": (
             "A copy of 32 lines and their transposition move the same numbers."
         ),
@@ -306,6 +309,42 @@ EQUIVALENT = {
     "ckernels/rewrite/scan/opened.py": {
         "never `if not shapes_known(body)`": (
             "Rewriting changes no value: it would be work for a body that its oracle runs."
+        ),
+    },
+    "ckernels/src/gemm/blas.c": {
+        "`&&` for `||` in `if (s.m <= 0 || s.n <= 0)`, column 17": (
+            "A result without rows or columns has no element that the built-in gemm would go over."
+        ),
+    },
+    "ckernels/src/image/channels.h": {
+        "`>` for `>=` in `const int several = n >= 6 && (op != CK_OF_MAX || t->channels "
+        "< 4 * LANES);               \\`, column 30": (
+            "Six pixels are taken one after the other: each has sums of its own."
+        ),
+    },
+    "ckernels/src/plan/scan.c": {
+        "`>=` for `>` in `int fine = l->part > 0 && l->width > 0 && l->stretch > 0 && "
+        "!l->stepped && l->flag < 0;`, column 23": (
+            "Rows are cut where there is a part, so that it is not 0 here."
+        ),
+    },
+    "ckernels/src/python/executor.c": {
+        "`>` for `>=` in `return PyArray_NBYTES(a) >= LOOSE && whole_steps(a);`, column 29": (
+            "An array of just that size is copied, or read as it lies."
+        ),
+        "`<=` for `<` in `if (*code == CK_OK && plan->late < plan->n_instrs && "
+        "settle(fn, plan, frame) < 0)`, column 37": (
+            "Where nothing is written in place there is nothing to settle."
+        ),
+    },
+    "ckernels/src/python/function.c": {
+        "never `if` in `if (!item)`, column 12": (
+            "A list that nobody shortens meanwhile has each of its items."
+        ),
+    },
+    "ckernels/src/python/lookup.c": {
+        "`>=` for `>` in `if (plan->arena > fn->peak)`, column 20": (
+            "The same number is put in its place again."
         ),
     },
 }

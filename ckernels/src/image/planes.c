@@ -186,7 +186,7 @@ int ck_planes(void *const *p, const void *record, ck_fn epilogue)
     c.w.image = p[0], c.other = p[1], c.result = p[2], c.scratch = p[3];
     atomic_init(&c.next, 0);
     atomic_init(&c.slot, 0);
-    int64_t work = c.tasks > 0 ? c.w.axis[1].out * c.w.axis[2].out * c.planes / c.tasks : 0;
+    int64_t work = c.w.axis[1].out * c.w.axis[2].out * c.planes / ck_max(1, c.tasks);
     (void)epilogue;
     return ck_parallel_for(run, (void *const *)&c, NULL, ck_min(c.tasks, c.slots), 1,
                            work < TASK / 4 ? 4 : 1);

@@ -61,9 +61,7 @@ static uint64_t hash_key(const int64_t *key, Py_ssize_t n)
 
 static void make_last(ck_function *fn, ck_entry *entry)
 {
-    if (fn->last)
-        fn->last->stamp = ++fn->clock;       /* hits on the last plan are not stamped one by one */
-    entry->stamp = ++fn->clock;
+    entry->stamp = ++fn->clock;              /* hits on the last plan are not stamped one by one */
     fn->last = entry;
 }
 

@@ -391,12 +391,15 @@ GOOD = dims(
         (16, 1 << 40),
         (13, 1 << 62),
         (34, 0),
-        (34, 1 << 20),
+        (34, 1025),
         (35, -1),
     ],
 )
 def test_impossible_dims_are_refused(place, value):
     bad = list(GOOD)
+    for slots in (1, 1024):
+        bad[34] = slots
+        assert _runtime.native_scratch(bad) > 0
     bad[place] = value
     with pytest.raises(ValueError, match="dims"):
         _runtime.native_scratch(bad)

@@ -168,6 +168,14 @@ def test_refused():
         bad[names[name]] = value
         with pytest.raises(ValueError):
             _runtime.native_scratch(bad)
+    for slots in (0, 1025):
+        with pytest.raises(ValueError):
+            _runtime.native_scratch(dims(x, SORT, x, slots=slots))
+    for slots in (1, 1024):
+        assert _runtime.native_scratch(dims(x, SORT, x, slots=slots)) > 0
+    longest = list(good)
+    longest[names["length"]] = longest[names["count"]] = 2**31 - 1
+    assert _runtime.native_scratch(longest) > 0
     places = np.zeros((3, 4), "int64")
     assert _runtime.native_scratch(dims(x, PARTITION, places, falling=1, count=2)) > 0
     with pytest.raises(ValueError):  # they would be moved over each other

@@ -1,6 +1,7 @@
 """Dispatch: calls that fit go to the compiled function, all others to `called`."""
 
 import gc
+import itertools
 import threading
 import types
 import weakref
@@ -252,6 +253,24 @@ def test_what_is_stored(kernels):
     assert d(x[:5], np.zeros(5)) == "shared" and x.sum() == 5
 
 
+def test_what_shares_memory_with_itself_is_not_stored_to(kernels):
+    """From the smallest stride on, each steps over all that those before it reach."""
+    d, shape = Called(), (2, 3, 2)
+    for plain in (True, False):
+        leaves = ((FLOAT, shape, plain), (FLOAT, (2,), True))
+        remember(d, kernels, leaves, (1,), mutated=(0, 0), arrays=(0, 1))
+    memory = np.zeros(64)
+    for strides in itertools.product((0, 1, -1, 2, 3, 4, 6, 12), repeat=3):
+        x = np.lib.stride_tricks.as_strided(memory[20:], shape, [8 * s for s in strides])
+        reach, apart = 1, True
+        for step, n in sorted((abs(s), n) for s, n in zip(strides, shape)):
+            apart, reach = apart and step >= reach, reach + step * (n - 1)
+        memory[:] = 0
+        found = d(x, np.zeros(2))
+        assert (found == "shared") if not apart else not isinstance(found, str), strides
+        assert memory.sum() == (12 if apart else 0)
+
+
 def test_an_error_after_a_store_is_raised(kernels):
     def fails(array):
         raise ValueError("late")
@@ -277,6 +296,18 @@ def test_a_few_traces_are_remembered(kernels):
         d.remember(described, leaves, (), (), 8, node)
         assert d(np.zeros(1)) == what
     assert not isinstance(d(np.zeros(6)), str)
+
+
+def test_dicts_have_their_keys_in_their_order_and_texts_are_compared(kernels):
+    d, x, how = Called(), np.zeros(5), "".join(["ho", "w"])  # another object than the text
+    described = (dict, ((str, "a"), (str, "b")), ("leaf", ("static", str, "how")))
+    remember(d, kernels, ((FLOAT, (5,), True),), args=(described,))
+    assert d({"a": x, "b": how}).tolist() == [1] * 5 and not d.calls
+    for other in (
+        {"b": how, "a": x}, {"a": x}, {"a": x, "b": "now"}, {"a": x, "c": how}, {"a": x, "b": b"how"},
+        {"a": x, "b": how, "c": 1}, {"a": how, "b": x},
+    ):  # fmt: skip
+        assert d(other) == "called"
 
 
 def test_arguments_that_change_their_containers_while_compared(kernels):

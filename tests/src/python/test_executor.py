@@ -315,7 +315,7 @@ def test_arena_constants_offsets_and_several_outputs(kernels):
     f = function(runtime, bind, [("float64", 1)], single=False)
     x = np.arange(4.0)
     out = f(x)
-    assert type(out) is list
+    assert type(out) is list and f.peak_bytes == 128
     assert np.array_equal(out[0], (2 * x + c)[1:] + 1) and np.array_equal(out[1], 2 * x + c + 1)
 
 

@@ -97,7 +97,10 @@ def test_a_cell_refuses_what_kernels_cannot_hold(wrong):
     for call in (runtime.Cell, cell.set):
         with pytest.raises(TypeError):
             call(wrong)
-    assert cell.get() == 1
+    other = runtime.Cell(2.0)
+    with pytest.raises(TypeError):
+        runtime.assign((other, cell), (3.0, wrong))
+    assert cell.get() == 1 and other.get() == 2  # all, or none
 
 
 # ---- updates ----
