@@ -31,15 +31,14 @@ def transformed(code):
     there is no source, or where the source is not that of the code."""
     linecache.checkcache(code.co_filename)
     try:
-        tree, module = parsed(code.co_filename, "".join(linecache.getlines(code.co_filename)))
+        places, module = parsed(code.co_filename, "".join(linecache.getlines(code.co_filename)))
     except (SyntaxError, ValueError, RecursionError):
         return None
     same = ("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars")
     if not any(all(getattr(c, name) == getattr(code, name) for name in same)
                for c in codes(module, code)):  # fmt: skip
         return None  # the file was changed meanwhile
-    nodes = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == code.co_name
-             and min(d.lineno for d in [n, *n.decorator_list]) == code.co_firstlineno]  # fmt: skip
+    nodes = places.get((code.co_name, code.co_firstlineno), ())
     if len(nodes) != 1 or any(map(mangled, ast.walk(nodes[0]))):
         return None
     node = copy.deepcopy(nodes[0])
@@ -55,9 +54,13 @@ def transformed(code):
 
 @functools.lru_cache(16)
 def parsed(filename, text):
-    """(syntax tree, code) of a file."""
-    tree = ast.parse(text)
-    return tree, compile(text, filename, "exec", dont_inherit=True)
+    """({(name, first line): its functions that begin there}, code) of a file."""
+    places = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            first = min(d.lineno for d in (node, *node.decorator_list))
+            places.setdefault((node.name, first), []).append(node)
+    return places, compile(text, filename, "exec", dont_inherit=True)
 
 
 def codes(module, like):
