@@ -51,6 +51,7 @@ def run(arrays, **how):
     return f(arrays), f
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype, ulps", [("float32", 24), ("float64", 24)])
 @pytest.mark.parametrize("n, m", [(1, 1), (7, 5), (64, 300), (1, 33), (300, 1)])
 @pytest.mark.parametrize("how", [{}, {"is_causal": True}, {"scale": 0.25}])
@@ -72,6 +73,7 @@ def test_no_rows_and_no_keys(way):
         assert got.shape == (2, 4, n, 5) and not got.any()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("shape", [(2, 1, 1, 9), (7, 9), (2, 4, 7, 9), (9,)])
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_masks_that_hide_whole_rows_give_zeros_and_no_slope(way, shape, is_causal):

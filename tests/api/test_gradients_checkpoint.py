@@ -40,6 +40,7 @@ def chain(x, w, wrap, depth=4):
     return h
 
 
+@pytest.mark.sampled(1, mode=MODES[:2])
 @pytest.mark.parametrize("mode", MODES)
 def test_first_gradients_are_the_same(mode):
     def build(x, w, wrap):
@@ -49,6 +50,7 @@ def test_first_gradients_are_the_same(mode):
     same(build, mode)
 
 
+@pytest.mark.sampled(1, mode=MODES[:2])
 @pytest.mark.parametrize("mode", MODES)
 def test_second_order(mode):
     def build(x, w, wrap):
@@ -65,6 +67,7 @@ def test_second_order(mode):
     same(build, mode, 1e-11)
 
 
+@pytest.mark.sampled(1, mode=MODES[:2])
 @pytest.mark.parametrize("mode", MODES)
 def test_jacobians_and_nested_checkpoints(mode):
     def build(x, w, wrap):
@@ -76,6 +79,7 @@ def test_jacobians_and_nested_checkpoints(mode):
     same(build, mode, 1e-12)
 
 
+@pytest.mark.sampled(1, mode=MODES[:2])
 @pytest.mark.parametrize("mode", MODES)
 def test_several_arguments_and_results_and_captured_tensors(mode):
     def build(x, w, wrap):

@@ -130,6 +130,7 @@ def directional(function, arrays, direction, step=1e-5):
     return (function(*high) - function(*low)) / (2 * step)
 
 
+@pytest.mark.sampled(1, name=[*CASES][::2])
 @pytest.mark.parametrize("name", CASES)
 def test_gradients_of_both_orders_to_all_operands(name):
     """Slopes along random directions, against differences; compiled, with nothing left out."""
@@ -158,6 +159,7 @@ def test_gradients_of_both_orders_to_all_operands(name):
             cost = sum(K.sum(g * RNG.normal(size=a.shape)) for g, a in zip(grads, arrays))
 
 
+@pytest.mark.sampled(1, name=[*CASES][::3])
 @pytest.mark.parametrize("name", CASES)
 def test_float16_is_computed_in_float32(name):
     """Values and gradients in C, as near to those of float32 as float16 can be."""

@@ -62,6 +62,7 @@ def streams(seed):
     return K.RandomStreams(seed)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_continuous(name, dtype, mode):
@@ -85,6 +86,7 @@ def test_continuous_millions(name, dtype):
             counted(half[:-1:2] * 40 + half[1::2], np.ones(1600))  # neighbours are independent
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_ends(dtype, mode):
     """Bounds hold in every dtype; means and deviations within four standard errors."""

@@ -54,6 +54,7 @@ def test_places_are_numpys(found, shape):
         check(found, np.full(shape, np.iinfo(found[0]).max))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_nan_is_found_first(found, shape):
     if not dtypes.is_float(found[0]):
@@ -99,6 +100,7 @@ def test_zeros_of_both_signs_are_equal(found):
         check(found, RNG.choice([-0.0, 0.0], (33, 90)))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "axis, shape",
     [(0, (1100, 1200)), (0, (3000, 5)), (1, (5, 1500, 33)), (0, (40_000,)), (0, (16_385 * 3,))],

@@ -50,7 +50,7 @@ BODIES = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", BODIES)
 @pytest.mark.parametrize(

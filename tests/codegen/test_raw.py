@@ -92,6 +92,7 @@ def test_stack():
         agree(lambda x, y: ops.stack([x, y], axis), lambda x, y: np.stack([x, y], axis), a, b)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("shape", [(3, 4), (70, 90), (0, 4), (5,), (2, 3, 40, 50)])
 @pytest.mark.parametrize("dtype", ["bool", "float16", "float32", "int64", *FOREIGN])
 def test_pad(shape, dtype):
@@ -125,7 +126,7 @@ SLICES = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("inc", [False, True])
 @pytest.mark.parametrize("shape", [(5, 7), (90, 80)])
 @pytest.mark.parametrize("slices", SLICES)
@@ -155,6 +156,7 @@ def test_covered_tensors_are_not_copied_first():
 # ---- gathers ------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])
 def test_take_dtypes(dtype, kind):
@@ -167,6 +169,7 @@ def test_take_dtypes(dtype, kind):
     )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("shape", [(6,), (6, 1), (6, 33), (2, 6, 9), (6, 2, 3, 4)])
 @pytest.mark.parametrize("index", [(), (1,), (0,), (70,), (3, 4), (1, 5)])
 def test_take_shapes(shape, index):
@@ -258,6 +261,7 @@ def test_advanced(template):
 # ---- scatters -----------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_scatter_add(dtype, axis):

@@ -170,6 +170,7 @@ def test_pairs(name):
     )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("axis, keepdims", [(None, False), (1, True), (0, False), ([1, -1], False)])
 @pytest.mark.parametrize(
     "name", ["sum", "prod", "mean", "max", "min", "std", "var", "any", "all", "logsumexp"]

@@ -15,7 +15,7 @@ LABEL = np.arange(12) % 3
 REDUCTIONS = ["sum", "mean", "std", "var", "prod", "any", "all", "max", "min"]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("over", ["rows", "elements"])
 @pytest.mark.parametrize("name", REDUCTIONS)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1", "bool", "c16"])

@@ -59,7 +59,7 @@ def both_ways(build, xs, arrays, ulps=64):
     return f
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("batch", [(N,), (3, 7)])

@@ -59,6 +59,7 @@ def test_debug_mode_accepts_what_is_right_and_trains_alike():
         np.testing.assert_allclose(K.get_value(a), K.get_value(b), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "build",
     [

@@ -137,6 +137,7 @@ def test_a_reversed_vector_is_a_class_of_its_own():
     assert "[-i]" in f.source() and "* d[" not in f.source()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("axis", [None, 0, 1])
 @pytest.mark.parametrize("name", ["sum", "max", "argmax", "any", "prod"])
 def test_reductions_over_reversed_axes(name, axis):
@@ -148,6 +149,7 @@ def test_reductions_over_reversed_axes(name, axis):
         np.testing.assert_array_equal(f(view), getattr(np, name)(view, axis=axis))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "complex64", "complex128"])
 @pytest.mark.parametrize("shape", [(7,), (300, 200), (2, 3, 4), (0, 3), ()])
 def test_arrays_between_the_places_of_their_dtype(dtype, shape):

@@ -145,6 +145,7 @@ REMAINDERS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", REMAINDERS)
 def test_remainders_of_floats_need_libm_only_where_quotients_are_huge(name, dtype):

@@ -94,6 +94,7 @@ RESTS = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", RESTS)
 def test_rows_of_all_lengths(name, dtype):
@@ -295,7 +296,7 @@ def at_once(size, op, turned, low):
     return build
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("op", ["lt", "le", "gt", "ge"])
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("low", [False, True])

@@ -85,6 +85,7 @@ def test_parts_of_numbers_and_of_complex_ones(dtype):
         assert got.shape == shape
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "float16", "float32", "float64"])
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 17])
 def test_stacks_are_numpys_bit_by_bit(dtype, count):

@@ -140,7 +140,7 @@ def test_kernels_of_lesser_cpus(tmp_path, level):
             test_few_columns(lesser, dtype, turned, 1 - turned)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shared", [(), ("a",), ("b",), ("a", "b")])
 def test_batches(lib, dtype, shared):
@@ -185,6 +185,7 @@ def test_epilogue_sees_final_rows_once(lib, threads):
         check(c, want, k, np.float32)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_same_bits_for_any_number_of_threads(lib, dtype):
     for m, n, k in (
@@ -295,7 +296,7 @@ def few_columns(lib, a, b, ta, tb, pad):
     return np.array(out)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("ta,tb", [(0, 0), (0, 1), (1, 0), (1, 1)])
 def test_few_columns(lib, dtype, ta, tb):
