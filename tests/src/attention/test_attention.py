@@ -95,7 +95,8 @@ def test_kernels_of_lesser_cpus(tmp_path, level):
 @pytest.mark.parametrize(
     "change",
     [{"rows": -1}, {"keys": 1 << 40}, {"q": (0, 0, 1)}, {"has": 8}, {"dtype": 2}, {"only": 2},
-     {"keep": -1}, {"causal": 1 << 40}, {"outer": 5, "q": (1 << 62, 0, 3)}, {"rows": 1 << 30, "keys": 1 << 30, "width": 1 << 30}],
+     {"keep": -1}, {"causal": 1 << 40}, {"outer": 5, "q": (1 << 62, 0, 3)},
+     {"rows": 1 << 30, "keys": 1 << 30, "width": 1 << 30}],
 )  # fmt: skip
 def test_impossible_dims_are_refused(change):
     q = np.zeros((1, 1, 4, 3), "float32")

@@ -304,8 +304,8 @@ def test_dicts_have_their_keys_in_their_order_and_texts_are_compared(kernels):
     remember(d, kernels, ((FLOAT, (5,), True),), args=(described,))
     assert d({"a": x, "b": how}).tolist() == [1] * 5 and not d.calls
     for other in (
-        {"b": how, "a": x}, {"a": x}, {"a": x, "b": "now"}, {"a": x, "c": how}, {"a": x, "b": b"how"},
-        {"a": x, "b": how, "c": 1}, {"a": how, "b": x},
+        {"b": how, "a": x}, {"a": x}, {"a": x, "b": "now"}, {"a": x, "c": how}, {"a": how, "b": x},
+        {"a": x, "b": b"how"}, {"a": x, "b": how, "c": 1},
     ):  # fmt: skip
         assert d(other) == "called"
 
