@@ -78,6 +78,43 @@ def test_infinities_and_nan_in_short_rows(name):
     assert forms(x) == ["columns"]
 
 
+def products_by_rest(x):
+    """What the gradient of a product of rows is: both are stored, after one sum."""
+    rest = 1 - ops.sum(x * x, -1, keepdims=True)
+    return [rest, x * rest, (x + 1) * rest]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("columns, form", [(7, "columns"), (8, "rows"), (13, "rows")])
+def test_short_rows_that_are_stored_after_little_work_stay_rows(columns, form, dtype):
+    for shape in ((None, columns), (None, None)):
+        _, forms = compiled(products_by_rest, shape, dtype)
+        for rows in (1000, 4, 33):
+            x = RNG.standard_normal((rows, columns)).astype(dtype)
+            assert forms(x) == [form]
+        for other in (np.asfortranarray(x), np.repeat(x, 3, 1)[:, ::3], x[::-1], x[:1], x[:0]):
+            forms(other)
+        x[1, 2], x[2, 1], x[3] = np.nan, np.inf, 0
+        forms(x)
+
+
+@pytest.mark.parametrize(
+    "build, dtype",
+    [
+        (lambda x: ops.sum(x * x, -1), "float64"),
+        (lambda x: x / ops.sum(x, -1, keepdims=True), "float64"),
+        (lambda x: x - ops.max(x, -1, keepdims=True), "float64"),
+        (lambda x: ops.exp(x) - ops.sum(x, -1, keepdims=True), "float64"),
+        (lambda x: x - ops.sum(x, -1, keepdims=True), "int16"),
+        (normalised, "float64"),
+    ],
+    ids=["not stored", "a division", "a maximum", "exp", "16 bits", "two sums"],
+)
+def test_other_short_rows_go_side_by_side(build, dtype):
+    x = (3 * RNG.standard_normal((100, 12))).astype(dtype)
+    assert "rows" not in compiled(build, (None, 12), dtype)[1](x)
+
+
 BYTES = {
     "max": lambda x: ops.max(x, -1),
     "argmax": lambda x: ops.argmax(x, -1),

@@ -33,7 +33,7 @@ EXAMPLES = {
     ],
     "minus_itself": [E(lambda x: x - x, 7, dtype=ints)],
     "pow_by_constant": [
-        C(lambda x, p=p: ops.abs(x) ** p, 7) for p in (0, 1, 2, 3, 4, -1, -2, 0.5, -0.5, 1.5)
+        C(lambda x, p=p: ops.abs(x) ** p, 7) for p in (0, 1, 2, 3, 4, -1, -2, 0.5, -0.5, 1.5, -1.5)
     ]
     + [C(lambda x, p=p: x**p, 7) for p in (5, 6, 7, 8, 10, 12)]
     + [E(lambda x, p=p: x**p, 7) for p in (0, 1)]
