@@ -1,13 +1,15 @@
 """Slices whose length a step of a scan decides (`sum(x[:i])`): tensors of one length with a mask.
 
 `masked` gives the outputs of a step in which each such slice is the whole axis, or as many elements
-as there are at most; what sums, products and stores read of it is chosen by comparing places with
-the bounds. Where a length gets into anything else the outputs stay as they are, and NumPy runs the
-step. What lies outside of a slice counts as its first element, so that nothing overflows there
+as there are at most; what sums, extremes, products and stores read of it is chosen by comparing
+places with the bounds. Where a length gets into anything else the outputs stay as they are, and
+NumPy runs the step. What lies outside of a slice counts as its first element, so that nothing overflows there
 which would not inside.
 """
 
 from typing import NamedTuple
+
+import numpy as np
 
 from ..base import dtypes
 from ..graph.node import Node, make
@@ -28,7 +30,7 @@ from .elementwise import (
 from .filling import arange
 from .indexing.advanced import advanced_take, take
 from .linalg import matmul
-from .logic import ge, logical_and, lt
+from .logic import ge, gt, logical_and, lt
 from .shape import size_of
 
 NEUTRAL = {"sum": 0, "prod": 1, "any": False, "all": True}
@@ -509,10 +511,36 @@ def reduced(node, x):
     elif name in NEUTRAL:
         made = make(node.op, (neutral(x, axes, NEUTRAL[name]),), node.attrs)
     else:
-        raise Refused
+        made = extremum(node, x, axes)
     left = [a for a in range(x.node.ndim) if a not in axes]
     extents = {left.index(a): e for a, e in x.extents.items() if a in left}
     return Ragged(made, extents) if extents else made
+
+
+def extremum(node, x, axes):
+    """The least or greatest element, or where it is: what is outside comes last. Slices
+    without elements are an error, as in NumPy."""
+    name, dtype = node.op.name, x.node.dtype
+    if name not in ("max", "min", "argmax", "argmin") or dtypes.is_complex(dtype):
+        raise Refused
+    kind = np.dtype(dtype).kind if dtype in dtypes.BOOL + dtypes.INTEGERS else "f"
+    limits = np.iinfo(dtype) if kind in "iu" else None
+    ends = (
+        (limits.min, limits.max) if limits else (False, True) if kind == "b" else (-np.inf, np.inf)
+    )
+    made = make(node.op, (neutral(x, axes, ends[name.endswith("min")]),), node.attrs)
+    some = [gt(sub(x.extents[a].high, 0 if x.extents[a].low is None else x.extents[a].low), 0)
+            for a in axes if a in x.extents]  # fmt: skip
+    if name.startswith("arg"):
+        if len(axes) > 1:
+            raise Refused
+        low = x.extents[axes[0]].low
+        # where all that is inside is as what is outside, the first place is one of these
+        made = made if low is None else maximum(sub(made, low), 0)
+    first = scalar(0, "int64")  # the place of the only one, which is looked at: no call of Python
+    for each in some:
+        first = where(each, first, scalar(1, "int64"))
+    return take(expand(made, (0,)), first, 0)
 
 
 def count(x, axes):

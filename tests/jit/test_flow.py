@@ -1536,3 +1536,53 @@ def test_counters_in_arrays_of_few_bits_are_asked_whether_they_fit():
     with pytest.raises(OverflowError, match="out of bounds"):
         small(x, np.zeros(100, "uint8"))  # a number below zero
     assert not jitted.report()["numpy"]
+
+
+# ---- the least and the greatest of slices whose lengths turns decide -----------------------------
+
+
+def down_a_seam(c):
+    """The next place is the least of two or three below."""
+    path = np.empty(len(c), np.int64)
+    j = np.argmin(c[-1])
+    path[-1] = j
+    for i in range(len(c) - 2, -1, -1):
+        low = max(j - 1, 0)
+        j = low + np.argmin(c[i, low : min(j + 2, c.shape[1])])
+        path[i] = j
+    return path
+
+
+def extremes_between(x, at):
+    out = np.zeros((len(at), 4), x.dtype)
+    places = np.zeros((len(at), 2), np.int64)
+    for i in range(len(at)):
+        part = x[at[i, 0] : at[i, 1]]
+        out[i, 0] = part.max()
+        out[i, 1] = np.min(part)
+        places[i, 0] = part.argmax()
+        places[i, 1] = np.argmin(part)
+        out[i, 2] = part[0]
+    return out, places
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "uint16", "int64", "bool"])
+def test_extremes_of_slices_whose_lengths_turns_decide(dtype):
+    least = {"f": -np.inf, "b": False}.get(np.dtype(dtype).kind)
+    least = np.iinfo(dtype).min if least is None else least
+    most = {"f": np.inf, "b": True}.get(np.dtype(dtype).kind)
+    most = np.iinfo(dtype).max if most is None else most
+    x = (R.normal(size=20) * 5).astype(dtype)
+    x[4:9], x[12:16] = least, most
+    for z in (x, x[::-1].copy()):
+        for k in range(2):
+            if k and np.dtype(dtype).kind == "f":
+                z[17] = z[6] = np.nan
+            at = np.array(
+                [[0, 20], [4, 9], [5, 7], [12, 16], [13, 15], [3, 17], [-4, 19], [19, 40]]
+            )
+            check(extremes_between, z, at, traced=None)
+    check(down_a_seam, (R.normal(size=(9, 12)) * 5).astype(dtype))
+    jitted = ck.jit(extremes_between)
+    with pytest.raises(ValueError, match="zero-size|empty"):
+        jitted(x, np.array([[3, 8], [7, 7]]))

@@ -18,6 +18,16 @@ def put(s, at, value):
 
 # (step of K.scan, the same in NumPy): of the index, a state, a matrix and a vector
 STEPS = {
+    "largest": (
+        lambda i, s, m, w: K.set_subtensor(s[i], K.max(w[: i + 1])),
+        lambda i, s, m, w: put(s, i, w[: i + 1].max()),
+    ),
+    "least, and where": (
+        lambda i, s, m, w: K.set_subtensor(
+            s[i], K.min(w[i:]) + K.cast(K.argmin(w[i // 2 : i + 1]), "float64")
+        ),
+        lambda i, s, m, w: put(s, i, w[i:].min() + w[i // 2 : i + 1].argmin()),
+    ),
     "sum": (
         lambda i, s, m, w: K.set_subtensor(s[i], K.sum(w[:i] ** 2)),
         lambda i, s, m, w: put(s, i, (w[:i] ** 2).sum()),
@@ -178,10 +188,6 @@ def test_integers(dtype):
 
 # Near misses: a length gets into the values in another way, and NumPy runs the step.
 REFUSED = {
-    "largest": (
-        lambda i, s, m, w: K.set_subtensor(s[i], K.max(w[: i + 1])),
-        lambda i, s, m, w: put(s, i, w[: i + 1].max()),
-    ),
     "reversed": (
         lambda i, s, m, w: K.set_subtensor(s[i], K.dot(w[: i + 1][::-1], w[: i + 1])),
         lambda i, s, m, w: put(s, i, w[: i + 1][::-1] @ w[: i + 1]),
