@@ -3,8 +3,8 @@
 `masked` gives the outputs of a step in which each such slice is the whole axis, or as many elements
 as there are at most; what sums, extremes, products and stores read of it is chosen by comparing
 places with the bounds. Where a length gets into anything else the outputs stay as they are, and
-NumPy runs the step. What lies outside of a slice counts as its first element, so that nothing overflows there
-which would not inside.
+NumPy runs the step. What lies outside of a slice counts as its first element, so that nothing
+overflows there which would not inside.
 """
 
 from typing import NamedTuple
