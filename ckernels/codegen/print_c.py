@@ -553,17 +553,32 @@ class Printer:
         if self.accumulators[i].nan:
             self.put(f"bad_{i}[c] |= " + " | ".join(f"({a} != {a})" for a in args) + ";")
 
-    def strip_place(self, i, at, texts, indices):
-        """A maximum or minimum and its first index by selects: NaN beats all but another NaN."""
+    def strip_place(self, i, at, texts, indices, odd=None):
+        """A maximum or minimum and its first index by selects: NaN beats all but another NaN. With
+        a flag `odd` it is raised by NaN, and the numbers are compared as if there were none."""
         v = self.k.values[i]
         self.put(f"{accumulator_type(self.accumulators[i].dtype)} t_{i} = a_{i}[c];")
         self.put(f"{ctype(self.k.values[at].dtype)} t_{at} = a_{at}[c];")
+        if odd:
+            self.put(f"o_{i}[c] = t_{i}; o_{at}[c] = t_{at};")
+            for pair in zip(texts[::2], texts[1::2] or texts):
+                self.put(f"{odd} |= __builtin_isunordered({', '.join(pair)});")
         for u, (arg, index) in enumerate(zip(texts, indices)):
             nan = f" || ({arg} != {arg} && t_{i} == t_{i})" if dtypes.is_float(v.dtype) else ""
-            self.put(f"const _Bool k{u}_{i} = {arg} {BETTER[v.op]} t_{i}{nan};")
+            self.put(f"const _Bool k{u}_{i} = {arg} {BETTER[v.op]} t_{i}{'' if odd else nan};")
             self.put(f"t_{i} = k{u}_{i} ? {arg} : t_{i};")
             self.put(f"t_{at} = k{u}_{i} ? {index} : t_{at};")
         self.put(f"a_{i}[c] = t_{i}; a_{at}[c] = t_{at};")
+
+    def before_places(self, places, width, flag):
+        """Room for what maxima and their places are before some rows, and a flag of type `flag`."""
+        for value in (*places, *places.values()):
+            self.put(f"{accumulator_type(self.accumulators[value].dtype)} o_{value}[{width}];")
+        self.put(f"{flag} odd = 0;")
+
+    def places_before(self, places):
+        for value in (*places, *places.values()):
+            self.put(f"a_{value}[c] = o_{value}[c];")
 
     def take(self, i, at, to, other):
         """Take accumulator `other` of a strip into accumulator `to`; at: the place of its number,

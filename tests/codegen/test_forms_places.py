@@ -172,3 +172,15 @@ def test_extremes_of_few_columns(dtype, columns):
             wanted = plain.max(0), plain.min(0), plain.any(0), plain.all(0)
             for got, want in zip(function(b), wanted):
                 np.testing.assert_array_equal(got.astype(want.dtype), want)
+
+
+def test_nan_stays_whatever_comes_behind_it(found):
+    """Blocks of rows without NaN are compared as numbers, also beside a NaN of an earlier one."""
+    if dtypes.is_float(found[0]):
+        for at in range(0, 40, 3):
+            a = np.arange(200.0).reshape(40, 5)
+            a[at, 2] = np.nan
+            check(found, a)
+            check(found, -a)
+            a[(at + 9) % 40, 1:3] = np.nan
+            check(found, a)

@@ -5,6 +5,7 @@ Accumulators are arrays of one strip on the stack. Cheap bodies take several row
 the accumulators are loaded less often.
 """
 
+from ...base import dtypes
 from ...base.machine import LANES, VECTOR
 from .loops import Loop, LoopChange
 from .nest import Nest
@@ -264,24 +265,46 @@ class Columns(Nest):
                 self.shift([f"({q} + {u}{apart})"], "b", tag=tag)
         order = self.needed(self.loop_roots(reductions, loop.stores))
         names = [self.names(order, tag) for tag in tags]
-        with c.vector("c", "0", width):
+        places = {i: self.places[i] for i in reductions if i in self.places}
+        floats = [i for i in places if dtypes.is_float(k.values[i].dtype)]
+
+        def block(odd=None):
             for tag, name in zip(tags, names):
                 for i in order:
                     self.define(i, "b", "c", name, tag)
             for i in reductions:
                 texts = [name(k.values[i].args[0]) for name in names]
-                if i in self.places:
-                    at = self.places[i]
-                    c.strip_place(i, at, texts, [name(self.index_of(at)) for name in names])
+                if i in places:
+                    at = places[i]
+                    indices = [name(self.index_of(at)) for name in names]
+                    c.strip_place(i, at, texts, indices, odd)
                 else:
                     c.strip_reduce(i, texts)
             for operand, value in loop.stores:
                 self.store(operand, "b", "c", names[0](value))
 
+        wide = any(dtypes.ITEMSIZE[k.values[i].dtype] == 8 for i in floats)
+        only = floats and len(floats) == len(reductions) and self.is_cheap(loop)
+        if only and (wide or count > 1):
+            with c.block(""):
+                c.before_places(places, self.width, "int64_t" if wide else "int32_t")
+                with c.vector_flag("c", "0", width, "odd"):
+                    block("odd")
+                with c.if_("odd"):
+                    with c.vector("c", "0", width):
+                        c.places_before(places)
+                    with c.vector("c", "0", width):
+                        block()
+            return
+        with c.vector("c", "0", width):
+            block()
+
     changes = (
         LoopChange("several rows", is_cheap, several_rows,
                "Accumulators are loaded once for eight rows: column sums of 4096 x 4096 floats "
-               "take 2.4 ms on one core, 3.3 with four rows added one by one in double."),
+               "take 2.4 ms on one core, 3.3 with four rows added one by one in double. Places of "
+               "maxima are looked for as if there were no NaN, and once more in rows that have "
+               "one: 64 x 20,000 doubles 360 us instead of 1,110 (Zen 3)."),
     )  # fmt: skip
 
 
