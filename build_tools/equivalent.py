@@ -66,7 +66,7 @@ EQUIVALENT = {
         "without `or n == 1`": "A single row is copied, which changes no number of it.",
         "without `or near == 1`": "Rows without gaps are copied, which changes none of them.",
     },
-    "ckernels/plan/lowerings/indexed.py": {
+    "ckernels/codegen/indexed.py": {
         "never `if x_run == y_run == 'c'`": "The loop copies what memcpy does, more slowly.",
         "never `if not per_element and nest.far_strides[-1]`": (
             "The pragma tells the compiler what it would find out: rows are vectors either way."

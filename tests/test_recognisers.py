@@ -16,7 +16,8 @@ NEAR = {
     "plan/bands.py": ("plan/test_bands.py", "test_sums_of_other_rows_than_the_band",
                       "test_each_condition_is_asked_for"),
     "plan/epilogue.py": ("plan/test_epilogue.py", "test_what_almost_walks_them_does_not"),
-    "plan/lowerings/indexed.py": ("plan/lowerings/test_indexed.py", "test_counts_in_tables"),
+    "codegen/indexed.py": ("plan/lowerings/test_indexed.py", "test_counts_in_tables"),
+    "plan/lowerings/indexed.py": ("codegen/test_indexed.py", "test_out_of_range_with_empty_rows"),
     "plan/lowerings/movement.py": ("plan/lowerings/test_movement.py",
                                    "test_another_place_or_order_is_not_the_same"),
     "plan/lowerings/sparse.py": (

@@ -2,6 +2,8 @@
 
 They have what a loop kernel has for the rest of the system: a key, a form, operands for the
 statistics, and C text named by its content. The index arithmetic they share is printed here.
+Lines of C that lowerings fill in are of algorithms that are no nests: rows of a sparse matrix end
+where its data say, those of a triangle need the ones before, passes of a transform change places.
 """
 
 from dataclasses import dataclass

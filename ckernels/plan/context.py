@@ -10,6 +10,7 @@ import weakref
 from dataclasses import replace
 
 from ..base import dtypes
+from ..codegen.indexed import checked
 from ..codegen.layout import as_pairs, fresh, part_of_pairs, view
 from ..codegen.lower import Lowering
 from ..graph.folding import of_sizes
@@ -19,7 +20,6 @@ from ..schedule.cost import least_units
 from ..schedule.group import Group
 from . import native
 from .instructions import KernelCall
-from .lowerings import indexed
 from .lowerings.movement import part, without
 from .template import SizedConstant
 
@@ -235,7 +235,7 @@ class Context:
         """An instruction that fails where an element of `array`, which is `index` as it lies, is no
         index into an axis of `size`; none where that is known."""
         if 0 not in array.shape and self.is_new(index, size):
-            self.launch(indexed.checked(array, size), [node], "check")
+            self.launch(checked(array, size), [node], "check")
 
     def is_new(self, index, size):
         """Whether nobody looked yet whether these are indices into an axis of `size`; from now on

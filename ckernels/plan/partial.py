@@ -10,10 +10,11 @@ holds its value.
 from dataclasses import replace
 
 from ..base import dtypes
+from ..codegen.indexed import checked, scatter
 from ..codegen.layout import fresh
 from ..graph.walk import consumers
 from ..ops.indexing.advanced import indexed_axes
-from .lowerings import indexed
+from .lowerings.indexed import template_nest
 from .lowerings.movement import advanced_shape, combine, part, spread
 from .stores import STORES
 
@@ -79,7 +80,7 @@ class PartialUpdates:
             for (axis, width), array in zip(indexed_axes(node.attrs.get("template", ())), arrays):
                 if 0 not in array.shape:
                     size = node.shape[axis] - width + 1
-                    self.plan.launch(indexed.checked(array, size), [node], "check")
+                    self.plan.launch(checked(array, size), [node], "check")
         for i, node, operands in ready:
             self.write(node, operands, fresh(("next", i), node.shape, node.dtype))
 
@@ -99,7 +100,7 @@ class PartialUpdates:
                 combine(self.plan, node, None, [value], place)
             return
         values = replace(spread(value, advanced_shape(node)), dtype=node.dtype)
-        nest = indexed.template_nest(node.attrs["template"], target, values, arrays)
+        nest = template_nest(node.attrs["template"], target, values, arrays)
         if nest is not None and 0 not in values.shape:
-            launch = indexed.scatter(nest, "add" if node.op.name == "advanced_inc" else "set")
+            launch = scatter(nest, "add" if node.op.name == "advanced_inc" else "set")
             self.plan.launch(launch, [node])

@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 from ..base import dtypes
 from ..codegen.emit import emit
+from ..codegen.indexed import OneElement
 from ..codegen.ir import Kernel
 from ..codegen.print_c import JUMPING
 from ..codegen.raw import RawKernel, block
 from ..graph.sizes import Size
 from .instructions import Branch, KernelCall, Move, Scan, flatten
-from .lowerings.indexed import OneElement
 from .scan_of_elements import Exit, Other, ScanOfElements
 from .scan_terms import Line, is_line, is_plain_call
 from .taken_over import FAILS

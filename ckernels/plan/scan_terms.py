@@ -5,10 +5,10 @@ stays rounded: a product that another adds to passes `ck_apart`. scan_of_element
 """
 
 from ..base import dtypes
+from ..codegen.indexed import OneElement
 from ..codegen.ir import Kernel
 from ..codegen.print_c import READ, literal
 from .instructions import KernelCall, Scan, flatten
-from .lowerings.indexed import OneElement
 
 HANDS_ON = ("neg", "where", "maximum", "minimum", "at_least", "at_most", "convert", "identity")
 ROUNDS = ("add", "sub", "true_div", "sqrt", "floor", "ceil", "trunc", "abs")

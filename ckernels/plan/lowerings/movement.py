@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...base import dtypes
+from ...codegen.indexed import gather, scatter
 from ...codegen.layout import contiguous_strides, fresh, part_of_pairs
 from ...codegen.lower import Lowering
 from ...graph.node import make
@@ -300,9 +301,7 @@ def gathering(nest_of):
         if nest is None:
             return False
         looked = plan.looked_at(node, node.inputs[1:], nest)
-        plan.launch(
-            indexed.gather(nest_of(node, x, plan.place(node), arrays)), [node], None, looked
-        )
+        plan.launch(gather(nest_of(node, x, plan.place(node), arrays)), [node], None, looked)
         return True
 
     return lower
@@ -322,7 +321,7 @@ def scattering(nest_of):
         fill = node.attrs["axis"] == 0
         if not fill:
             zero(plan, node, target)
-        plan.launch(indexed.scatter(nest_of(node, target, values, [at]), "add", fill), [node])
+        plan.launch(scatter(nest_of(node, target, values, [at]), "add", fill), [node])
         return True
 
     return lower
@@ -357,7 +356,7 @@ def writing(how):
             ]
         nest = indexed.template_nest(template, target, values, arrays)
         looked = plan.looked_at(node, indices, nest)
-        plan.launch(indexed.scatter(nest, how), [node], None, looked)
+        plan.launch(scatter(nest, how), [node], None, looked)
         return True
 
     return lower

@@ -6,6 +6,7 @@ contiguous. Complex numbers are left to the oracle.
 
 from ...base.dtypes import C_NAMES, C_STORED, ITEMSIZE, is_float
 from ...base.machine import NS_BIN, NS_EQUAL, NS_PLACES, NS_SEARCH, NS_SORT
+from ...codegen.indexed import gather
 from ...codegen.layout import collapse
 from ...codegen.lower import Launch
 from ...codegen.raw import Dims, RawKernel, block, moved, times, unravel
@@ -15,7 +16,7 @@ from ...ops.sort import part_of
 from ...plan.records import ORDER, OrderDims
 from ...schedule.cost import work
 from ..native import emit, slots
-from .indexed import axis_nest, gather
+from .indexed import axis_nest
 
 UNSIGNED, SIGNED, HALF, BFLOAT, FLOAT = range(5)  # order.h
 KINDS = {

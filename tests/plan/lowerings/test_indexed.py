@@ -10,8 +10,8 @@ from ops.agree import leaf
 import ckernels as K
 from ckernels import ops
 from ckernels.base.errors import IndexOutOfBounds
+from ckernels.codegen.indexed import LONG, PLACES, RUN, SHORT, STRETCH
 from ckernels.ops.indexing.combining import OF_NUMPY
-from ckernels.plan.lowerings.indexed import LONG, PLACES, RUN, SHORT, STRETCH
 from ckernels.runtime.function import make_function
 
 RNG = np.random.default_rng(11)
