@@ -8,7 +8,7 @@ where it lies and adds in registers. Its sums are of the same products in anothe
 from itertools import product
 
 from .. import ops
-from ..graph.sizes import indices, surely
+from ..graph.sizes import indices, surely, value_of
 from ..graph.walk import consumers, rebuild, toposort
 
 SPATIAL = 2  # axes that a window may have
@@ -35,8 +35,8 @@ def is_term(node):
     """Whether a node is a product of a slice, seen as rows, with a matrix."""
     if node.op.name != "matmul" or node.inputs[1].ndim != 2 or node.dtype not in DTYPES:
         return False
-    view, columns = shown(node), node.shape[-1]
-    if type(columns) is not int or columns <= FEW:
+    view = shown(node)
+    if value_of(node.shape[-1]) <= FEW:
         return False
     return view.op.name == "slice" and surely(view.shape[-1], node.inputs[0].shape[-1])
 

@@ -6,7 +6,9 @@ Numbers are NumPy's; what became of a sum is told by the ops that are left.
 import numpy as np
 import pytest
 
+import ckernels as K
 from ckernels import ops
+from ckernels.api.tensor import Tensor
 from ckernels.autodiff.reverse import grad
 from ckernels.graph.walk import toposort
 from ckernels.ops.reference import evaluate
@@ -14,6 +16,7 @@ from ckernels.rewrite import optimise
 
 from .helpers import placeholder
 
+RNG = np.random.default_rng(5)
 TOLERANCE = {"float32": {"rtol": 1e-4, "atol": 1e-4}, "float64": {"rtol": 1e-12, "atol": 1e-12}}
 
 
@@ -137,3 +140,14 @@ def test_sums_so_far_that_are_read_stay():
     assert count([ops.add(first, terms[2]), ops.exp(first)], [x, w]) == 1
     assert count([ops.add(first, terms[2]), first], [x, w]) == 1
     assert count([ops.add(first, terms[2]), *terms], [x, w]) == 0
+
+
+def test_sizes_may_be_open():
+    x, w = K.placeholder((None, None, None)), K.placeholder((3, None, None))
+    y = total(ops.matmul(x.node[:, k : k + 7], w.node[k]) for k in range(3))
+    f = K.function([x, w], Tensor(y))
+    for rows, width, columns in ((2, 3, 6), (4, 3, 6), (4, 8, 5)):
+        a, b = RNG.normal(size=(rows, 9, width)), RNG.normal(size=(3, width, columns))
+        want = sum(a[:, k : k + 7] @ b[k] for k in range(3))
+        np.testing.assert_allclose(f(a, b), want, rtol=1e-4, atol=1e-4)
+        assert not any("matmul" in step for step in f.steps())
