@@ -488,7 +488,6 @@ def is_line(instr):
         is_one_run(ir)
         and len(ir.stores) == 1
         and ir.operands[ir.stores[0][0]].inner == 1
-        and all(o.dtype == "int64" and not o.picks for o in ir.operands)
         and all(o.inner == 0 for o in ir.operands if o.role == "in")
         and all(v.op in ("load", "literal", "index", "add", "sub", "mul", "neg", "convert")
                 and v.dtype == "int64" for v in ir.values)

@@ -229,7 +229,7 @@ class Stores:
         x, (y, _), group = store.inputs[0], self.sources[store.uid], unit.group
         for node in unit.nodes:
             for operand, _, source, want in group.reads[node.uid]:
-                if source.uid in group.maps or shown(operand) is not x:
+                if shown(operand) is not x:
                     continue
                 if (
                     group.reduced

@@ -31,11 +31,13 @@ def test_infix_with_as_few_parentheses_as_needed():
         ((x < y) & (y < z), "(x < y) & (y < z)", "(y < z) & (x < y)"),
         ((x < y) < (z < y), "(x < y) < (z < y)"),  # Python chains comparisons
         (x**-y, "x ** -y"),
+        (K.logical_or(x < y, y < z), "x < y or y < z", "y < z or x < y"),
     ):
         got = K.pp(expression)
         assert got in texts
         env = {"x": 3.0, "y": 2.0, "z": 0.5}
         assert eval(got, env) == eval(texts[0], env)
+    assert K.pp(K.dot(x, y)) == "x @ y"
 
 
 BINARY = {  # op: what Python calls it

@@ -53,6 +53,14 @@ def test_states_sequences_and_outputs(dtype, reverse, wanted):
         assert stepped(f), f.steps()
 
 
+@pytest.mark.parametrize("count", [scan_in_kernel.FEW, scan_in_kernel.FEW + 1])
+def test_states_of_few_elements_are_variables(count):
+    x, s = leaf((None, count)), leaf((1, count))
+    node, _ = scan([x], [(s, (-1,))], lambda r, o: [[ops.add(r[0], ops.mul(o[0][0], 0.5))]])
+    f = check([x, s], [item(node, 0)], numbers((5, count)), numbers((1, count)), steps=1)
+    assert stepped(f) and (f" w3[{count}];" in f.source()) == (count <= scan_in_kernel.FEW)
+
+
 def test_rows_whose_elements_lie_apart():
     """Few of them, by a step that only a call knows: columns of a matrix."""
     x, s = leaf((3, None)), leaf((1, 3))

@@ -547,6 +547,22 @@ def test_states_of_few_elements_are_numbers(dtype, texts):
             assert not any("void *const p" in text for text in texts), function
 
 
+@pytest.mark.parametrize("name", ["exp", "expm1", "tanh"])
+def test_what_a_step_waits_for_is_the_version_of_one_number(name, texts):
+    of = getattr(np, name)
+
+    def damped(x):
+        y, h = np.zeros(len(x)), 0.25
+        for i in range(len(x)):
+            h = of(h * 0.5) * 0.25 + x[i]
+            y[i] = h
+        return (y,)
+
+    jitted = ck.jit(damped)
+    beside(damped, jitted, (np.linspace(-1, 1, 40),))
+    assert any(f"ck_{name}_alone_f64(" in text for text in texts)
+
+
 def table_of_least(a, b):
     n, m = len(a), len(b)
     t = np.zeros((n + 1, m + 1), b.dtype)

@@ -24,6 +24,18 @@ def residual(layers, rows=8, width=16):
     return leaves, [loss, *(w - 0.01 * g for w, g in zip(weights, grad(loss, weights)))]
 
 
+def batch_norm(rows, width=70):
+    """(leaves, roots): a batch norm and its gradients, whose loops over chunks are cut in two."""
+    leaves = x, scale, shift, g = (
+        leaf((rows, width)),
+        leaf((width,)),
+        leaf((width,)),
+        leaf((rows, width)),
+    )
+    y = ops.sub(x, ops.mean(x, 0)) * ops.rsqrt(ops.var(x, 0) + 1e-5) * scale + shift
+    return leaves, [y, *grad(ops.sum(ops.mul(y, g)), [x, scale, shift])]
+
+
 def attention(blocks, rows=6, width=8):
     """(leaves, roots): blocks of layer norm, softmax and residuals, and all their gradients."""
     x, weights = leaf((2, rows, width)), []

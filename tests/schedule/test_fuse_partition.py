@@ -18,7 +18,7 @@ from . import nets
 NETS = {
     "residual": (nets.residual, 6), "long batch norm": (lambda n: nets.residual(n, 4100, 24), 3),
     "attention": (nets.attention, 3), "chain": (nets.chain, 150), "sines": (nets.sines, 60),
-    "adam": (nets.adam, 30),
+    "adam": (nets.adam, 30), "batch norm": (nets.batch_norm, 8300),
 }  # fmt: skip
 
 

@@ -117,6 +117,21 @@ def test_extrema_at_indices(how, dtype):
         f(x, v, np.where(i == 3, 11, i))
 
 
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "int64"])
+@pytest.mark.parametrize("how", ["and", "or", "xor"])
+def test_bits_at_indices(how, dtype):
+    rng = np.random.default_rng(6)
+    x, v = (rng.integers(0, 200, n).astype(dtype) for n in (11, 60))
+    i = rng.integers(-11, 11, 60)
+    leaves = [leaf((None,), a.dtype.name) for a in (x, v, i)]
+    a, b, at = leaves
+    f = make_function(leaves, [ops.combine_subtensor(a, at, b, how)], single=True)
+    want = x.copy()
+    OF_NUMPY[how].at(want, i, v)
+    np.testing.assert_array_equal(f(x, v, i), want)
+    assert f.stats()["kernels"]
+
+
 @pytest.mark.parametrize("places", [1, PLACES - 1, PLACES, PLACES + 1])
 @pytest.mark.parametrize("count", [LONG - 1, LONG, LONG + 3])
 @pytest.mark.parametrize("dtype", ["int64", "uint8", "int16"])

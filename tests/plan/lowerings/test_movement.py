@@ -122,6 +122,24 @@ def test_what_is_stacked_is_computed_where_it_belongs():
         assert len(f.steps()) == steps, f.steps()
 
 
+def test_parts_of_complex_numbers_are_computed_where_they_belong():
+    """Not what somebody else reads, nor what is both parts."""
+    a = np.random.default_rng(1).normal(size=(5, 33))
+    e, s = np.exp(a), np.sin(a)
+    x = leaf((None, None), "float64")
+    y, z = ops.exp(x), ops.sin(x)
+    for outputs, want, steps in (
+        ([make("complex_of", (y, z))], [e + 1j * s], 1),
+        ([make("complex_of", (y, y))], [e + 1j * e], 3),
+        ([make("complex_of", (y, z)), ops.cumsum(y, 1)], [e + 1j * s, e.cumsum(1)], 3),
+        ([make("complex_of", (y, z)), z], [e + 1j * s, s], 2),
+    ):
+        f = make_function([x], outputs, positional_only=True, downcast=False)
+        for got, one in zip(f(a), want):
+            np.testing.assert_allclose(got, one, rtol=1e-12)
+        assert len(f.steps()) == steps, f.steps()
+
+
 @pytest.mark.parametrize("add", [False, True])
 @pytest.mark.parametrize("key", [(2, 1), (1, 9), (9, 1), (-9, 1), (1, -9), (9, 9)])
 def test_each_index_of_a_place_has_to_exist(key, add):

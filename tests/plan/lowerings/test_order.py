@@ -150,3 +150,12 @@ def test_first_equal(dtype):
             want = [first.setdefault(int(i) % size, k) for k, i in enumerate(places)]
             np.testing.assert_array_equal(f(places, np.zeros((size, 2))), want)
     assert native(f)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "float16"])
+def test_small_elements_are_sorted_in_c(dtype):
+    x = K.placeholder((None, None), dtype=dtype)
+    f = K.function([x], K.sort(x))
+    for a in (some((7, 41), "int64") > 20, some((3, 1), dtype), some((40, 6), dtype).T):
+        np.testing.assert_array_equal(f(a.astype(dtype)), np.sort(a.astype(dtype)))
+    assert native(f)

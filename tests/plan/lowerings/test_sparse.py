@@ -6,7 +6,8 @@ import pytest
 import ckernels as K
 from ckernels import ops
 from ckernels.api.tensor import Tensor
-from ckernels.ops import sparse
+from ckernels.graph.node import make
+from ckernels.ops import sparse, sparseproduct
 from ckernels.plan.instructions import PYCALL
 
 RNG = np.random.default_rng(6)
@@ -73,3 +74,45 @@ def test_parts_of_other_sizes_are_refused():
             with pytest.raises(K.errors.CKernelsError):
                 f(indices, np.array(ends, "int32"), extent, np.ones((3, 4)))
         assert len(f(indices, np.array([0, 1, 2, 3], "int32"), extent, np.ones((3, 4)))[0]) == 3
+
+
+def parts_of(a):
+    """(data, indices, indptr, extent) of a matrix of which all places are stored."""
+    rows, columns = a.shape
+    indptr = np.arange(rows + 1, dtype="int32") * columns
+    at = np.tile(np.arange(columns, dtype="int32"), rows)
+    return a.ravel(), at, indptr.astype("int32"), np.empty((rows, columns, 0), bool)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64", "int8", "complex64"])
+def test_products_of_sparse_matrices_and_parts_of_other_sizes(dtype):
+    a, b = ((10 * RNG.normal(size=s)).astype(dtype) for s in ((3, 4), (4, 5)))
+    arrays = [*parts_of(a), *parts_of(b), *parts_of(a @ b)[1:]]
+    leaves = [K.placeholder((None,) * x.ndim, dtype=x.dtype.name) for x in arrays]
+    nodes = [leaf.node for leaf in leaves]
+    product = sparseproduct.csr_product(nodes[:4], nodes[4:8], nodes[8:])
+    f = K.function(leaves, Tensor(product))
+    np.testing.assert_allclose(f(*arrays), (a @ b).ravel(), rtol=1e-5)
+    in_numpy = any(i.kind == PYCALL for i in f.info.program.instructions)
+    assert in_numpy == (dtype in ("int8", "complex64"))
+    for k in (0, 2, 4, 6, 9):
+        wrong = list(arrays)
+        wrong[k] = wrong[k][:-1]
+        with pytest.raises(K.errors.CKernelsError):
+            f(*wrong)
+        np.testing.assert_allclose(f(*arrays), (a @ b).ravel(), rtol=1e-5)
+
+
+def test_columns_of_truth_values_begin_where_their_rows_do():
+    held = RNG.random((5, 7)) < 0.5
+    ends = np.append(0, np.cumsum(held.sum(1)))
+    leaves = [
+        K.placeholder((None,) * n, dtype=d) for n, d in ((2, "bool"), (1, "int64"), (1, "bool"))
+    ]
+    f = K.function(leaves, Tensor(make("csr_held", [leaf.node for leaf in leaves])))
+    like = np.zeros(held.sum(), bool)
+    np.testing.assert_array_equal(f(held, ends, like), held.nonzero()[1])
+    assert f(held[:0], ends[:1], like[:0]).shape == (0,)
+    for wrong in (ends[:-1], np.append(ends, ends[-1]), ends[:1]):
+        with pytest.raises(K.errors.CKernelsError):
+            f(held, wrong, like)

@@ -94,6 +94,10 @@ def test_two_by_two_pixels_of_one_channel(sizes, batch, dtype, seed):
         got = call("pool_max", d, [operand], np.empty(y.shape, dtype))
         np.testing.assert_array_equal(got, y)
     compare(attrs, image, dtype, seed)
+    for strides in ((3, 3), (1, 1), (2, 3)):  # almost such pixels
+        y = oracle("pool_max", {**attrs, "strides": strides}, x)
+        d = dims("pool_max", {**attrs, "strides": strides}, image, (2, 2), y.shape, [x])
+        np.testing.assert_array_equal(call("pool_max", d, [x], np.empty(y.shape, dtype)), y)
 
 
 @settings(max_examples=80, deadline=None)
