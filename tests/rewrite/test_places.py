@@ -112,3 +112,10 @@ def test_near_misses():
     total = ops.sum(turned, (1,), keepdims=True)
     assert reduced_axes(total, "sum", turned) == (1,)
     assert reduced_axes(total, "sum", pairs(square)) is None
+    cube = ops.exp(placeholder("float64", (2, 2, 2), "z"))
+    one, other = (
+        ops.reshape(ops.transpose(cube, order), (4, 2)) for order in ((1, 0, 2), (2, 1, 0))
+    )
+    total = ops.sum(one, (1,), keepdims=True)
+    assert reduced_axes(total, "sum", one) == (1,)
+    assert reduced_axes(total, "sum", other) is None
