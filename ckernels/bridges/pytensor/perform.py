@@ -50,6 +50,11 @@ class Call:
 
     def __call__(self, *values):
         """The values of the outputs, a list; Raised around what `perform` raises."""
+        with np.errstate(all="ignore"):
+            return self.outputs(*values)
+
+    def outputs(self, *values):
+        """The same where NumPy's warnings are off."""
         node = self.node
         storage = [[None] for _ in node.outputs]
         try:
@@ -62,8 +67,7 @@ class Call:
             for k in self.scalars:  # PyTensor has numbers there
                 if isinstance(values[k], np.ndarray) and not values[k].ndim:
                     values[k] = values[k][()]
-            with np.errstate(all="ignore"):
-                self.compute(node, values, storage)
+            self.compute(node, values, storage)
         except Exception as problem:
             raise Raised(problem, node) from problem
         return [s[0] for s in storage]
@@ -128,7 +132,7 @@ def _infer(attrs, *inputs):
 def _run(attrs, *arrays):
     count = len(attrs["types"])
     vectors, results = arrays[len(arrays) - count :], []
-    values = attrs["call"](*arrays[: len(arrays) - count])
+    values = attrs["call"].outputs(*arrays[: len(arrays) - count])
     for value, vector, (dtype, _) in zip(values, vectors, attrs["types"]):
         value = np.asarray(value)
         if value.shape != tuple(vector.tolist()):
@@ -138,7 +142,7 @@ def _run(attrs, *arrays):
                 f"{call.node.op} gave an array of shape {value.shape} where "
                 f"its infer_shape says {tuple(vector.tolist())}"
             )
-        results.append(value if value.dtype.name == dtype else value.astype(dtype))
+        results.append(value.astype(dtype, copy=False))
     return tuple(results)
 
 
