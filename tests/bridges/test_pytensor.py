@@ -125,6 +125,18 @@ def test_large_constants_are_arguments_and_not_text():
     assert len(f.maker.linker.pieces.converter.large) == 0  # the near miss
 
 
+def test_a_large_constant_and_its_transpose_are_one_argument():
+    table, z = RNG.normal(size=(400, 200)), pt.dvector("z")
+    turned = ((table.T, 1), (table.T + 1, 2), (table[:200].T, 2), (table[::2].T, 2))
+    for other, count in turned:
+        f = compiled([y, z], [pt.dot(pt.as_tensor(table), y), pt.dot(pt.as_tensor(other), z)])
+        left, right = RNG.normal(size=200), RNG.normal(size=other.shape[1])
+        got = f(left, right)
+        np.testing.assert_allclose(got[0], table @ left)
+        np.testing.assert_allclose(got[1], other @ right)
+        assert len(f.maker.linker.pieces.converter.large) == count
+
+
 def test_i0e_and_i1e_are_kernels():
     dist_math = pytest.importorskip("pymc.distributions.dist_math", reason="needs PyMC")
     are_kernels({"i0e": dist_math.i0e(y), "i1e": dist_math.i1e(y)})

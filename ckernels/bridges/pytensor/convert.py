@@ -73,8 +73,19 @@ class Converter:
         array = np.asarray(data, variable.type.dtype)
         if array.nbytes < LARGE:
             return ops.to_node(array)
+        turned = array.flags.f_contiguous and not array.flags.c_contiguous
+        node = self.argument(variable, np.ascontiguousarray(array.T if turned else array))
+        return ops.transpose(node) if turned else node
+
+    def argument(self, variable, array):
+        """The placeholder of a large array: one of all that lie in the same memory, since what is
+        read twice, straight and turned, comes from a cache the second time."""
+        for node, other in self.large.items():
+            same = array.ctypes.data == other.ctypes.data and array.shape == other.shape
+            if same and array.dtype == other.dtype:
+                return node
         node = placeholder(variable, array.shape)
-        self.large[node] = np.ascontiguousarray(array)
+        self.large[node] = array
         return node
 
     def inline(self, fgraph, inputs):
