@@ -477,8 +477,10 @@ def test_gemm_after_fork(library):
 
 @pytest.mark.skipif(not NUMPY_BLAS, reason="this NumPy brings no OpenBLAS")
 def test_few_columns_of_a_transposed_matrix_are_built_in_with_avx2():
-    """The library that was found gets what it is faster at, to the bit what it does when named."""
+    """The library that was found gets what it is faster at, to the bit what it does when named: on
+    AMD's CPUs products of fewer than 8 rows."""
     lib = native.load()
+    few = "from 8 rows on" in native.text(lib.ck_blas_name)
     near = [(np.float32, 8, 12, 1), (np.float32, 3, 3, 1), (np.float32, 17, 16, 1),
             (np.float32, 8, 8, 0), (np.float64, 5, 8, 1), (np.float64, 4, 72, 1),
             (np.float64, 2, 2, 1)]  # fmt: skip
@@ -487,7 +489,8 @@ def test_few_columns_of_a_transposed_matrix_are_built_in_with_avx2():
     for cases, other in ((near, LIBRARIES[1]), (made, "builtin")):
         for dtype, m, n, ta in cases:
             results = []
-            for name, threads in ((other.encode(), 1), (ffi.NULL, 1), (ffi.NULL, 3)):
+            best = "builtin" if few and m >= 8 else other
+            for name, threads in ((best.encode(), 1), (ffi.NULL, 1), (ffi.NULL, 3)):
                 assert lib.ck_blas_use(name) == 0
                 lib.ck_set_num_threads(threads)
                 c, want, _, _ = multiply(lib, np.random.default_rng(3), m, n, 700, dtype, ta)
