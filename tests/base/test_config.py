@@ -225,7 +225,7 @@ def test_import_reads_and_writes_nothing(home):
         "hook = lambda name, args: opened.append(str(args[0])) if name == 'open' else 0\n"
         "sys.addaudithook(hook)\n"
         "from ckernels.config import config\n"
-        "mine = lambda: [p for p in opened if 'keras' in p or 'ckernelsrc' in p]\n"
+        "mine = lambda: [p for p in opened if 'keras.json' in p or 'ckernelsrc' in p]\n"
         "assert not mine(), mine()\n"
         "config.mode\n"
         "assert len(mine()) == 1, mine()\n"
