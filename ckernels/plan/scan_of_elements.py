@@ -20,6 +20,8 @@ from .scan_terms import NotPlain, Terms, is_plain_call
 
 FAR = 1 << 62  # an index beyond is no index, and may be added to
 MOST_TERMS = 1000  # of which choices are looked into
+DEEPEST = 100  # terms that are made of each other
+MOST_LOOKED_INTO = 10_000  # terms, each as often as other truth values are known of it
 LONGEST = 1 << 21  # elements from the index of a step to that of the next
 MOST_PARTS = 16  # of which the least is sought in another order than they are written
 MOST_BACK = 4  # steps for which a number that was put is kept for those that read it again
@@ -592,6 +594,7 @@ class ScanOfElements(Terms):
         """The terms that quick steps define; finds what they store (`puts`), and the `derived`
         elements that are read instead of others."""
         self.derived, self.puts, self.made, self.memos, roots = {}, {}, set(), {}, {}
+        self.truths_of, self.looked_into = {}, 0
         self.left, unsafe = set(), []
         for moment, event in enumerate(self.events):
             self.moment = moment
@@ -720,11 +723,24 @@ class ScanOfElements(Terms):
     def plainer(self, term, known=frozenset()):
         """A term where some truth values are `known`, a set of (term, whether it holds), that
         chooses what it reads, not where it reads it."""
+        if len(self.terms) > MOST_TERMS or term.depth > DEEPEST:
+            return term
+        if known:  # of others it is the same, be they known or not
+            truths = self.truths(term)
+            known = frozenset([each for each in known if each[0] in truths])
         memo = self.memos.setdefault(known, {})
         if term not in memo:
-            plain = not (term.moves or known) or len(self.terms) > MOST_TERMS
-            memo[term] = term if plain else self.plain(term, known)
+            self.looked_into += 1
+            left = self.looked_into > MOST_LOOKED_INTO or not (term.moves or known)
+            memo[term] = term if left else self.plain(term, known)
         return memo[term]
+
+    def truths(self, term):
+        """The truth values that a term is made of, itself included."""
+        if term not in self.truths_of:
+            found = frozenset().union(*map(self.truths, term.args))
+            self.truths_of[term] = found | {term} if term.dtype == "bool" else found
+        return self.truths_of[term]
 
     def plain(self, term, known):
         """A term that `plainer` has not seen yet."""

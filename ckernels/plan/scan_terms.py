@@ -21,10 +21,11 @@ MOST_AT_ONCE = 4  # elements of a kernel that are numbers, one after the other
 class Term:
     """A number: what makes it (`kind`), of which terms, with what else tells it from others."""
 
-    __slots__ = ("args", "carried", "dtype", "kind", "moves", "of")
+    __slots__ = ("args", "carried", "depth", "dtype", "kind", "moves", "of")
 
     def __init__(self, kind, dtype, args, of, moves):
         self.kind, self.dtype, self.args, self.of = kind, dtype, args, of
+        self.depth = 1 + max((a.depth for a in args), default=0)
         self.moves = moves  # whether it differs from step to step
         self.carried = moves and kind == "old" or any(a.carried for a in args)
 

@@ -1586,3 +1586,22 @@ def test_extremes_of_slices_whose_lengths_turns_decide(dtype):
     jitted = ck.jit(extremes_between)
     with pytest.raises(ValueError, match="zero-size|empty"):
         jitted(x, np.array([[3, 8], [7, 7]]))
+
+
+def test_choices_of_choices_of_choices():
+    def clipped(x, y):
+        a = x[0]
+        for i in range(len(x)):
+            if y[i] > 0:
+                a = min(max(a + x[i], -3.0), 3.0)
+                a = min(max(a - y[i] * x[i], -2.0), a)
+                a = min(max(a * x[i], -3.0), 3.0)
+                a = min(max(a + y[i], x[i]), 2.0)
+                a = min(max(a - x[i], -3.0), y[i])
+                a = min(max(a + 2 * x[i], -1.0), 3.0)
+                a = min(max(a - 0.5 * x[i], -3.0), a * a)
+                a = min(max(a + x[i], -3.0), 3.0)
+                y[i] = a
+        return a
+
+    check(clipped, R.normal(size=60), R.normal(size=60))  # two ways each: 2 ** 16 together
