@@ -96,6 +96,7 @@ NEAR = {
                      "test_what_always_returns_is_no_choice"),
     "jit/maybe.py": ("jit/test_maybe.py", "test_a_dtype_that_data_decide_is_numpys"),
     "jit/number.py": ("jit/test_number.py", "test_near_misses"),
+    "jit/scipy/parts.py": ("jit/scipy/test_names.py", "test_without_traced_arguments_it_is_scipys"),
     "jit/syntax.py": ("jit/test_syntax.py", "test_what_stays_as_it_is",
                       "test_a_source_that_is_not_the_codes_is_not_used"),
     "jit/trace.py": ("jit/test_trace.py", "test_parts_that_are_cut_at_an_end_are_numpys",

@@ -21,6 +21,7 @@ import numpy as np
 from ..base.errors import NotSupported
 from . import namespace
 from .flow import Flow
+from .scipy import names as names_of_scipy
 from .syntax import transformed
 from .trees import STATIC, is_plain
 
@@ -181,7 +182,7 @@ class Reads:
             self.fixed.append((holder, name, value))
             self.look_at(value)
         elif isinstance(value, (types.ModuleType, types.BuiltinFunctionType, np.ufunc)) or (
-            type(value) is type(np.sum)
+            type(value) is type(np.sum) or id(value) in names_of_scipy.served()
         ):
             self.fixed.append((holder, name, value))
         else:
@@ -337,6 +338,7 @@ class TracedNames:
         self.own = {id(np): self.numpy, id(np.random): namespace.Forbidden("np.random"),
                     id(math): self.math}  # fmt: skip
         self.own[id(np.linalg)] = self.numpy.linalg
+        self.scipy = names_of_scipy.served()
         transforms = self.own[id(np.fft)] = self.numpy.fft
         self.own.update({id(f): getattr(transforms, f.__name__)
                          for f in (np.fft.fftfreq, np.fft.rfftfreq)})  # fmt: skip
@@ -415,9 +417,14 @@ class TracedNames:
             return self.values[key_of(holder, name)]
         if id(value) in self.own:
             return self.own[id(value)]
+        if id(value) in self.scipy:
+            found = self.own[id(value)] = names_of_scipy.standing(self, *self.scipy[id(value)])
+            return found
         if getattr(value, "traced_function", None) is not None and not isinstance(value, type):
             return value.traced(self)
-        if isinstance(value, types.FunctionType) and not namespace.library(value.__module__):
+        if isinstance(value, types.FunctionType) and (
+            not namespace.library(value.__module__) or value.__module__ in names_of_scipy.PROGRAMS
+        ):
             return self.function(value)
         if isinstance(value, type):
             return self.of_class(value) if is_copied(value) else value

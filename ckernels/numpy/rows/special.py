@@ -78,8 +78,17 @@ def _ndtri(p):
     return ops.where(low, tail, ops.where(ops.eq(p, 0.5), middle, ops.neg(tail)))
 
 
+def _huber(delta, r):
+    size = ops.abs(r)
+    near = ops.mul(_like(r, 0.5), ops.mul(r, r))
+    far = ops.mul(delta, ops.sub(size, ops.mul(_like(r, 0.5), delta)))
+    value = ops.where(ops.le(size, delta), near, far)
+    return ops.where(ops.lt(delta, 0), _like(r, np.inf), value)
+
+
 ROWS = {
-    "betainc": ops.betainc, "betaln": ops.betaln, "digamma": ops.digamma, "entr": _entropy,
+    "betainc": ops.betainc, "betaln": ops.betaln,
+    "exp2": ops.exp2, "huber": _huber, "digamma": ops.digamma, "entr": _entropy,
     "erf": ops.erf, "erfc": ops.erfc, "erfcinv": ops.erfcinv, "erfcx": ops.erfcx,
     "erfinv": ops.erfinv, "exp10": lambda x: ops.pow(_like(x, 10), x), "expit": ops.sigmoid,
     "expm1": ops.expm1, "gamma": ops.gamma, "gammainc": ops.gammainc, "gammaincc": ops.gammaincc,
@@ -99,7 +108,7 @@ def add():
     module = sys.modules.get("scipy.special")
     if module is None or _added or not hasattr(module, "xlogy"):
         return
-    for name, build in ROWS.items():
+    for name, build in {**ROWS, "cbrt": UFUNCS[np.cbrt].build}.items():
         function = getattr(module, name, None)
         if isinstance(function, np.ufunc):
             UFUNCS.setdefault(function, Row(name, build, True))

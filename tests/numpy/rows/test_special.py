@@ -21,7 +21,7 @@ DOMAINS = {  # arguments, where they are not WIDE
     "log1p": ([-1.0, -0.5, 0.0, 1e-9, 9.0, np.inf, np.nan],),
 }  # fmt: skip
 PAIRS = np.meshgrid([0.0, 0.3, 2.0, -1.0, np.nan], [0.0, 0.7, 3.0, -2.0, np.nan])
-for _name in ("xlogy", "xlog1py", "rel_entr", "kl_div"):
+for _name in ("xlogy", "xlog1py", "rel_entr", "kl_div", "huber"):
     DOMAINS[_name] = tuple(PAIRS)
 
 
