@@ -125,7 +125,7 @@ def recurrent(x):
 
 NETS = [
     (residual, (None, 12, 12, 8), [(8,), (6,), (12,), (5,)]),
-    (attention, (None, None, 16), [(4, 10), (3, 10), (5, 7), (6, 14)]),
+    (attention, (None, None, 16), [(4, 10), (3, 10), (5, 9), (6, 14)]),
     (recurrent, (None, None, 6), [(9, 4), (30, 4), (7, 5), (5, 3)]),
 ]
 
