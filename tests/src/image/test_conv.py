@@ -1,5 +1,7 @@
 """Convolution kernels of the runtime against the oracles: geometries, memory, threads, bad dims."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -137,7 +139,8 @@ def squares(draw, largest):
     pads = draw(paddings(sizes, kernel, attrs["dilation"])) if one else ((1, 1),) * n
     channels, out = (draw(st.sampled_from((15, 16, 17, 32, 40, 64))) for _ in range(2))
     attrs = {**attrs, "strides": tuple(attrs["strides"]), "dilation": tuple(attrs["dilation"])}
-    image = (draw(st.sampled_from((1, 2, 3))), *sizes, channels)
+    several = 2 + 1100 // math.prod(sizes)  # from 1,024 pixels on kernels are turned
+    image = (draw(st.sampled_from((1, several, several))), *sizes, channels)
     return {**attrs, "padding": pads}, image, tuple(kernel), out
 
 
@@ -153,7 +156,7 @@ SAME = {"strides": (1, 1), "dilation": (1, 1), "groups": 1, "padding": ("same",)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_squares_of_an_image_do_not_depend_on_the_others(dtype):
     """Large enough for several bands: where a band starts moves no square."""
-    x = RNG.standard_normal((7, 29, 21, 48)).astype(dtype)
+    x = RNG.standard_normal((4, 36, 31, 48)).astype(dtype)
     w = RNG.standard_normal((3, 3, 48, 40)).astype(dtype)
 
     def run(x):
@@ -170,7 +173,7 @@ def test_squares_of_an_image_do_not_depend_on_the_others(dtype):
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 3e38])
 def test_what_is_not_finite_is_so_only_where_it_is_read(name, value):
     """inf stays inf in each window that has it; what overflows on the way only does not."""
-    x = RNG.standard_normal((2, 13, 12, 32)).astype("float32")
+    x = RNG.standard_normal((8, 13, 12, 32)).astype("float32")
     w = np.abs(RNG.standard_normal((3, 3, 32, 32))).astype("float32") / 64
     x[1, 5, 6, 3] = value
     x[1, 5, 8, 3] = -value if np.isfinite(value) else value  # a square begins with their difference
@@ -188,10 +191,10 @@ def test_what_is_not_finite_is_so_only_where_it_is_read(name, value):
 @pytest.mark.parametrize("channels", [64, 256])
 def test_squares_err_no_more_than_sums_one_by_one(channels):
     """Of the largest sum of magnitudes: eps, as a sum of 9 * channels terms in a row has."""
-    x = RNG.standard_normal((1, 14, 14, channels), dtype=np.float32)
+    x = RNG.standard_normal((1, 34, 34, channels), dtype=np.float32)
     w = RNG.standard_normal((3, 3, channels, 64), dtype=np.float32)
     got = call(
-        "conv", dims("conv", SAME, x.shape, (3, 3), (1, 14, 14, 64), (x, w)), (x, w), x[..., :64]
+        "conv", dims("conv", SAME, x.shape, (3, 3), (1, 34, 34, 64), (x, w)), (x, w), x[..., :64]
     )
     wide = [a.astype("float64") for a in (x, w)]
     sums = oracle("conv", SAME, *map(np.abs, wide)).max()
