@@ -90,9 +90,12 @@ build: $(VENV)/.installed $(VENV)/.runtime
 # Two processes share the files of tests; JOBS=0 runs all in one, where pdb and -s work. Kernels stay in
 # build/: more than half of a first run is the C compiler's. Plans of other states of the tree are ignored.
 # Of what is a product of dtypes, layouts and sizes, and of what is drawn, `test` runs a few cases
-# (tests/sampled.py), `rest` the others.
+# (tests/sampled.py), `rest` the others. Kernels of most of the first are compiled in half of the time that
+# users' take (tests/conftest.py); QUICK= compiles them as for users, as continuous integration does.
 JOBS ?= 2
+QUICK ?= -O1
 test rest: export CKERNELS_TESTS_KERNELS = $(abspath build/tests-kernels)
+test: export CKERNELS_TESTS_CFLAGS = $(QUICK)
 test: build
 	$(PY) -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 

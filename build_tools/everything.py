@@ -48,7 +48,7 @@ ONE_CASE = "--quick --workloads light --cases 1e3 --rounds 1 --patience 0 --outp
 PARTS = {
     "lint": Part(["lint"]),
     "build": Part(["build"]),
-    "test": Part(["test"]),
+    "test": Part(["test", "QUICK="]),
     "rest": Part(["rest"]),
     "types": Part(["types"]),
     "site": Part(["site"]),

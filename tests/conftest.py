@@ -25,6 +25,12 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("ckernels")
 
+# What gcc optimises beyond -O1 is half of its time: `make test` does without it where tests are not
+# about machine code. Without the variable all kernels are as for users.
+QUICK = f"cc.cflags={os.environ.get('CKERNELS_TESTS_CFLAGS', '')}"
+AS_FOR_USERS = ("codegen/forms", "codegen/test_mathlib", "codegen/test_random_graphs", "compiler",
+                "ops/test_c_expressions", "ops/test_random_compiled", "src", "stress")  # fmt: skip
+
 _first = "PYTEST_XDIST_WORKER" not in os.environ  # the one that starts the others, if there are any
 if _first:
     _directory = tempfile.mkdtemp(prefix="ckernels-tests-")
@@ -34,7 +40,7 @@ if _first:
     os.makedirs(_kernels, 0o700, exist_ok=True)
     # With the default cap of 20,000 files a kept directory is always full, mostly of plans of other
     # states of the tree, and kernels that the next run begins with are pushed out.
-    _flags = [f"base_compiledir={_kernels}", "cache.max_files=100000", _given]
+    _flags = [f"base_compiledir={_kernels}", "cache.max_files=100000", QUICK, _given]
     os.environ["CKERNELS_FLAGS"] = ",".join(filter(None, _flags))
     if os.environ.get("PYTHONDONTWRITEBYTECODE"):  # hundreds of tests start a Python of their own
         compileall.compile_dir(Path(__file__).parents[1] / "ckernels", quiet=2)
@@ -94,6 +100,27 @@ def stages_keep_to_their_specs():
     emit.emit, rewrite.optimise = lambda kernel: written(kernel.check()), optimise
     yield
     emit.emit, rewrite.optimise = written, rewritten
+
+
+@pytest.fixture(autouse=True, scope="module")
+def how_kernels_are_compiled(request):
+    """As for users where tests are about that, and in the processes that they start; else quickly,
+    those of a function in one run of the compiler: other tests keep the other cores busy."""
+    from ckernels import compiler
+    from ckernels.base.config import config
+
+    room = request.path.relative_to(Path(__file__).parent).as_posix()
+    told, split = os.environ["CKERNELS_FLAGS"], compiler.split
+    with pytest.MonkeyPatch.context() as patch:
+        if not room.startswith(AS_FOR_USERS):
+            patch.setattr(compiler, "split", lambda missing, cores: split(missing, 1))
+            yield
+        elif "cc.cflags" in told.replace(QUICK, "", 1):  # flags of whoever runs the tests
+            yield
+        else:
+            patch.setenv("CKERNELS_FLAGS", told.replace(QUICK, "cc.cflags=", 1))
+            with config.change({"cc.cflags": ""}):
+                yield
 
 
 class NeverRaised(Exception):
