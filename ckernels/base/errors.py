@@ -85,6 +85,19 @@ def user_line():
     return _line_of(user_frame()[0])
 
 
+def of_signal(problem):
+    """Whether the handler of a signal raised an exception: it is not of the code that was running,
+    which may go on only if its caller says so."""
+    import signal  # start-up
+
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    codes = {getattr(h, "__code__", getattr(type(h).__call__, "__code__", None)) for h in handlers}
+    frame, codes = problem.__traceback__, codes - {None}
+    while frame is not None and frame.tb_frame.f_code not in codes:
+        frame = frame.tb_next
+    return frame is not None
+
+
 def line_at(code, instruction):
     """The line, as `user_line` has it, of an instruction (a frame's f_lasti) of the user's `code`;
     None for code of ckernels or of a library."""

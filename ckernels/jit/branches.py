@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import ops
 from ..base import dtypes
-from ..base.errors import NotSupported
+from ..base.errors import NotSupported, of_signal
 from ..base.native import runtime
 from ..graph.node import constant
 from ..graph.walk import rebuild, toposort
@@ -148,6 +148,8 @@ class Branches:
         except (Asked, NotSupported) as problem:
             plan = problem
         except Exception as problem:  # of the user's program, or of a graph: NumPy's to say
+            if of_signal(problem):
+                raise
             plan = TraceFailed(problem)
         if isinstance(plan, TooDeep) and not trace.lists_grow:
             self.deep = plan
@@ -165,7 +167,9 @@ class Branches:
         if not isinstance(plan, Traced):
             try:
                 self.ask(trace)
-            except Exception:  # a truth value that cannot be computed either
+            except Exception as problem:  # a truth value that cannot be computed either
+                if of_signal(problem):
+                    raise
                 asked = ()
         trace.decide = None  # it has the arguments, which nobody keeps
         why = plan.why if type(plan) is RefusedPath else plan

@@ -10,6 +10,7 @@ import builtins
 import operator
 
 from .. import ops
+from ..base.errors import of_signal
 from ..graph.node import constant
 from ..ops.scan import ENDLESS
 from . import turns
@@ -197,6 +198,8 @@ class Flow:
         except (Pinned, InNumPy):
             raise
         except Exception as problem:  # of placeholders: whether it is real the turns will tell
+            if of_signal(problem):
+                raise
             before.undo()
             close(lists)
             first = made.differs and not isinstance(problem, TooFewTurns)
@@ -285,7 +288,9 @@ class Flow:
             return chosen(truth, before.born)
         except (Pinned, InNumPy):
             raise
-        except Exception:  # of a side that may not be the one
+        except Exception as problem:  # of a side that may not be the one
+            if of_signal(problem):
+                raise
             before.undo()
             return asked(test, then, otherwise)
 

@@ -3,6 +3,7 @@ can, numbers pinned on a later path, and traces for one size where one for all i
 
 import contextlib
 import gc
+import signal
 import warnings
 import weakref
 
@@ -455,3 +456,43 @@ def test_what_ends_in_numpy_on_all_ways_is_not_asked_for_ever(monkeypatch):
             np.testing.assert_array_equal(jitted(given), slid(given))
     assert asked and len(asked) == before
     np.testing.assert_array_equal(jitted(given[::-1]), slid(given[::-1]))
+
+
+@pytest.mark.parametrize("arrays", [1, 2, 4, 9])
+def test_a_time_limit_that_comes_while_a_function_is_traced(monkeypatch, arrays):
+    """What the handler of a signal raises reaches the caller, and no trace is given up for it."""
+
+    def slow(x, n):
+        total = np.zeros(3)
+        for i in range(n):
+            if x[i] > 0:
+                total[1] += x[i] * i
+            total[0] += x[i]
+        return total / 2
+
+    class Limit:
+        def __call__(self, *_):
+            raise TimeoutError("too late")
+
+    made, count = rooms.Trace.made, [arrays]
+
+    def interrupted(trace, scalar):
+        count[0] -= 1
+        if not count[0]:
+            signal.raise_signal(signal.SIGUSR1)
+        return made(trace, scalar)
+
+    x, jitted = np.linspace(-1, 1, 12), ck.jit(slow)
+    for handler in (Limit(), Limit().__call__):
+        before = signal.signal(signal.SIGUSR1, handler)
+        try:
+            with monkeypatch.context() as patch:
+                patch.setattr(rooms.Trace, "made", interrupted)
+                with pytest.raises(TimeoutError, match="too late"):
+                    jitted(x, 12)
+        finally:
+            signal.signal(signal.SIGUSR1, before)
+        assert count == [0]
+        same(jitted(x, 12), slow(x, 12))
+        assert jitted.report()["traces"] == 1 and not jitted.report()["numpy"]
+        jitted, count[0] = ck.jit(slow), arrays
