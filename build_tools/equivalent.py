@@ -189,9 +189,6 @@ EQUIVALENT = {
         "`>=` for `>` in `if (wide > 1)`, column 17": (
             "A second column of sums is added up, which nobody stores."
         ),
-        "`<` for `<=` in `else if (stride == 1 && lines <= 32)`, column 38": (
-            "A copy of 32 lines and their transposition move the same numbers."
-        ),
     },
     "ckernels/src/image/conv.c": {
         "`<=` for `<` in `while (c->w.bands * c->splits < TASKS / 4 && c->splits * 2 <= "

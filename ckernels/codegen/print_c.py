@@ -561,8 +561,8 @@ class Printer:
         self.put(f"{ctype(self.k.values[at].dtype)} t_{at} = a_{at}[c];")
         if odd:
             self.put(f"o_{i}[c] = t_{i}; o_{at}[c] = t_{at};")
-            for pair in zip(texts[::2], texts[1::2] or texts):
-                self.put(f"{odd} |= __builtin_isunordered({', '.join(pair)});")
+            for a, b in zip(texts[::2], texts[1::2] or texts):  # one instruction says of both
+                self.put(f"{odd} |= !({a} <= {b} || {a} > {b});")
         for u, (arg, index) in enumerate(zip(texts, indices)):
             nan = f" || ({arg} != {arg} && t_{i} == t_{i})" if dtypes.is_float(v.dtype) else ""
             self.put(f"const _Bool k{u}_{i} = {arg} {BETTER[v.op]} t_{i}{'' if odd else nan};")

@@ -82,7 +82,7 @@ def _huber(delta, r):
     size = ops.abs(r)
     near = ops.mul(_like(r, 0.5), ops.mul(r, r))
     far = ops.mul(delta, ops.sub(size, ops.mul(_like(r, 0.5), delta)))
-    value = ops.where(ops.le(size, delta), near, far)
+    value = ops.where(ops.lt(size, delta), near, far)
     return ops.where(ops.lt(delta, 0), _like(r, np.inf), value)
 
 
