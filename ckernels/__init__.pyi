@@ -74,6 +74,9 @@ class _Jit:
     @staticmethod
     def vmap(function: Callable, in_axes: int | None | tuple[int | None, ...] = 0, out_axes: int = 0) -> Callable[..., Any]:
         """`function` for each element along an axis of its arguments, as one computation."""
+    @staticmethod
+    def stop_gradient(x: Any) -> Any:
+        """`x`, which a gradient takes for a constant; outside of a transform nothing but `x`."""
 
 def Lop(f: Any, wrt: Any, eval_points: Any) -> Any:
     """`eval_points` times the Jacobian of `f`, which is not built."""

@@ -10,9 +10,20 @@ import types
 
 from ..base.errors import UsageError, did_you_mean, options_of
 from .function import OPTIONS, Jitted
-from .transform import Transformed, grad, hessian, jacobian, jvp, value_and_grad, vjp, vmap
+from .transform import (
+    Transformed,
+    grad,
+    hessian,
+    jacobian,
+    jvp,
+    stop_gradient,
+    value_and_grad,
+    vjp,
+    vmap,
+)
 
-__all__ = ["jit", "grad", "value_and_grad", "jacobian", "hessian", "jvp", "vjp", "vmap"]
+__all__ = ["jit", "grad", "value_and_grad", "jacobian", "hessian", "jvp", "vjp", "vmap",
+           "stop_gradient"]  # fmt: skip
 
 
 def jit(f=None, *, static=(), background=False, strict=False, check=None):

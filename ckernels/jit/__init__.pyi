@@ -39,3 +39,5 @@ def vjp(function: Callable, *primals: Any) -> tuple[Any, Callable[[Any], tuple]]
     """The value of a function, and products with its derivatives."""
 def vmap(function: Callable, in_axes: int | None | tuple[int | None, ...] = 0, out_axes: int = 0) -> Callable[..., Any]:
     """`function` for each element along an axis of its arguments, as one computation."""
+def stop_gradient(x: Any) -> Any:
+    """`x`, which a gradient takes for a constant; outside of a transform nothing but `x`."""

@@ -24,7 +24,7 @@ from ..numpy.value import ArrayValue
 from ..ops.reduce import ties_share
 from .branches import is_any
 from .function import Jitted
-from .number import PythonNumber
+from .number import PythonNumber, known
 from .program import Reads
 from .trace import Asked, BatchLeaves, placeholder
 from .trees import LEAF, flatten, put_together
@@ -470,6 +470,38 @@ def vjp(function: Callable, *primals: Any) -> tuple[Any, Callable[[Any], tuple]]
     back = Transformed(function, apply, "vjp")
     inner = function if isinstance(function, Jitted) else Jitted(function)
     return inner(*primals), lambda cotangent: back(*primals, cotangent)
+
+
+def stop_gradient(x: Any) -> Any:
+    """`x`, which a gradient takes for a constant; outside of a transform nothing but `x`.
+
+    Parameters
+    ----------
+    x : object
+        An array, a number, or lists, tuples and dicts of them.
+
+    Returns
+    -------
+    object
+        What `x` is.
+
+    Examples
+    --------
+    >>> from ckernels.jit import grad, stop_gradient
+    >>> grad(lambda x: np.sum(x * stop_gradient(x)))(np.array([1.0, 2.0]))
+    array([1., 2.])
+    """
+    leaves = []
+    described = flatten(x, is_any, leaves)
+    return put_together(described, iter([_constant_of(leaf) for leaf in leaves]))
+
+
+def _constant_of(x):
+    if isinstance(x, PythonNumber) and x.symbolic:
+        return known(x.owner, ops.stop_gradient(x.node), x.kind, x.bounds)
+    if not isinstance(x, ArrayValue):
+        return x
+    return ArrayValue(x.owner, ops.stop_gradient(x.read()), x.scalar, True)
 
 
 def vmap(

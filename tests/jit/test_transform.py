@@ -5,7 +5,7 @@ import pytest
 
 import ckernels as ck
 from ckernels.base.errors import ArgumentError, DTypeError, NotSupported, ShapeError, UsageError
-from ckernels.jit import grad, hessian, jacobian, jit, jvp, value_and_grad, vjp, vmap
+from ckernels.jit import grad, hessian, jacobian, jit, jvp, stop_gradient, value_and_grad, vjp, vmap
 
 RNG = np.random.default_rng(5)
 X = RNG.uniform(0.2, 0.8, size=(3, 4))
@@ -704,3 +704,29 @@ def test_slopes_of_turns_that_test_their_data_and_append(cost, n):
     second = hessian(lambda w: cost(x, w))(w)
     up, down = (grad(cost, 1)(x, w + h * v) for h in (1e-6, -1e-6))
     np.testing.assert_allclose(second @ v, (up - down) / 2e-6, rtol=1e-5, atol=1e-6)
+
+
+def test_what_a_gradient_takes_for_a_constant():
+    x = np.array([0.5, 2.0, -1.0])
+
+    def f(x, scale=3.0):
+        held = stop_gradient({"x": x * 2, "s": (scale, 7, "name")})
+        return np.sum(held["x"] * x) * held["s"][0] * scale + held["s"][1]
+
+    assert f(x) == jit(f, strict=True)(x) == 2 * np.sum(x * x) * 9 + 7
+    np.testing.assert_allclose(grad(f)(x, 3.0), 2 * x * 9)
+    np.testing.assert_allclose(grad(f, 1)(x, 3.0), 2 * np.sum(x * x) * 3)
+    np.testing.assert_allclose(jvp(lambda x: x * stop_gradient(np.exp(x)), (x,), (x,))[1],
+                               x * np.exp(x))  # fmt: skip
+    np.testing.assert_allclose(vmap(grad(lambda v: v * stop_gradient(v)))(x), x)
+    assert stop_gradient(x) is x and stop_gradient([1, None]) == [1, None]
+
+    def steps(x):
+        for i in range(len(x)):
+            x = x - 0.5 * stop_gradient(x * x[i])
+        return np.sum(x**2)
+
+    last = x.copy()
+    for i in range(3):
+        last = last - 0.5 * last * last[i]
+    np.testing.assert_allclose(grad(steps)(x), 2 * last)

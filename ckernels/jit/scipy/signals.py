@@ -283,9 +283,13 @@ def dct(x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
     x = np.moveaxis(x, axis, -1)
     count = x.shape[-1]
     turned = np.concatenate([x[..., ::2], x[..., 1::2][..., ::-1]], axis=-1)
-    angle = np.pi / (2 * count) * np.arange(count)
-    found = np.fft.fft(turned)
-    found = 2 * (found.real * np.cos(angle) + found.imag * np.sin(angle)).astype(x.dtype)
+    half = count // 2 + 1
+    angle = np.pi / (2 * count) * np.arange(half)
+    found = np.fft.rfft(turned)
+    even = 2 * (found.real * np.cos(angle) + found.imag * np.sin(angle))
+    odd = 2 * (found.real * np.sin(angle) - found.imag * np.cos(angle))
+    mirrored = odd[..., 1 : count - half + 1][..., ::-1]  # of spectra of real numbers
+    found = np.concatenate([even, mirrored], axis=-1).astype(x.dtype)
     if norm == "ortho":
         scale = np.where(np.arange(count) == 0, math.sqrt(1 / 4), math.sqrt(1 / 2))
         found = (found * (scale / np.sqrt(count))).astype(x.dtype)
