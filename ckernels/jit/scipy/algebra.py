@@ -122,10 +122,10 @@ def qr(a, overwrite_a=False, lwork=None, mode="full", check_finite=True):
 
 
 def toeplitz(c, r=None):
-    if c.ndim > 1 or r is not None and np.ndim(r) > 1:
+    if np.ndim(c) > 1 or r is not None and np.ndim(r) > 1:
         unserved("toeplitz of batches")
     c = np.reshape(c, -1)
-    r = c if r is None else np.reshape(r, -1)
+    r = np.conj(c) if r is None else np.reshape(r, -1)
     places = np.arange(len(c))[:, None] - np.arange(len(r))[None, :]
     both = np.concatenate([r[:0:-1], c])
     return both[places + (len(r) - 1)]

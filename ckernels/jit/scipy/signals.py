@@ -19,11 +19,15 @@ BORDERS = {"reflect": "symmetric", "grid-mirror": "symmetric", "nearest": "edge"
 
 
 def convolve(in1, in2, mode="full", method="auto"):
+    in1, in2 = np.asarray(in1), np.asarray(in2)
     if np.ndim(in1) != 1 or np.ndim(in2) != 1:
         return convolve2d(in1, in2, mode)
     if method not in ("auto", "direct", "fft"):
         unserved(f"method={method!r}")
-    if method == "fft" or method == "auto" and len(in1) > LONG and len(in2) > LONG:
+    floats = in1.dtype.kind in "fc" and in2.dtype.kind in "fc"  # others are exact, or rounded
+    if method == "fft" and not floats:
+        unserved("a product of spectra of integers")
+    if method == "fft" or method == "auto" and floats and len(in1) > LONG and len(in2) > LONG:
         return cut(by_spectra(in1, in2), in1, in2, mode)
     if mode == "valid":
         return np.convolve(in1, in2, "valid")
@@ -59,6 +63,7 @@ def fftconvolve(in1, in2, mode="full", axes=None):
 
 
 def correlate(in1, in2, mode="full", method="auto"):
+    in1, in2 = np.asarray(in1), np.asarray(in2)
     if np.ndim(in1) != 1 or np.ndim(in2) != 1:
         return correlate2d(in1, in2, mode)
     if mode == "valid" and len(in2) > len(in1):

@@ -101,6 +101,9 @@ def test_what_is_not_served_is_scipys():
         jitted = ck.jit(f)
         np.testing.assert_array_equal(jitted(M), f(M))
         assert jitted.report()
+    complex_row = X[0] + 1j * X[1]
+    np.testing.assert_array_equal(ck.jit(lambda c: linalg.toeplitz(c), strict=True)(complex_row),
+                                  linalg.toeplitz(complex_row))  # fmt: skip
     integers = np.array([[4, 1], [1, 3]])
     np.testing.assert_allclose(ck.jit(lambda a: linalg.inv(a), strict=True)(integers),
                                np.linalg.inv(integers))  # fmt: skip

@@ -90,6 +90,12 @@ def test_long_vectors_by_their_spectra():
         for a, b in ((x, y[:450]), (x[:450], y), (x + 1j * y, y[:450])):
             jitted = ck.jit(lambda a, b, mode=mode: signal.convolve(a, b, mode), strict=True)
             np.testing.assert_allclose(jitted(a, b), signal.convolve(a, b, mode), atol=1e-10)
+    counts = np.arange(900) % 7
+    exact = ck.jit(lambda x: signal.convolve(x, x), strict=True)(counts)
+    assert exact.dtype == counts.dtype
+    np.testing.assert_array_equal(exact, np.convolve(counts, counts))
+    listed = ck.jit(lambda x: signal.correlate(x, [1.0, 2.0]), strict=True)(x)
+    np.testing.assert_allclose(listed, signal.correlate(x, [1.0, 2.0]), atol=1e-12)
 
 
 def test_slopes_of_no_distance_are_zero():
@@ -110,6 +116,7 @@ def test_what_is_not_served_is_scipys():
         (lambda x: signal.convolve2d(x, K2, boundary="wrap"), W),
         (lambda x: signal.correlate2d(x, E2, "same"), W),
         (lambda x: fft.dct(x, type=3), V),
+        (lambda x: signal.fftconvolve(x, x), np.arange(5)),
         (lambda x: distance.cdist(x, x, "correlation"), W),
         (lambda x: ndimage.convolve(x, E2), W),
     ):
