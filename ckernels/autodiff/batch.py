@@ -130,6 +130,8 @@ def _matmul(b, node):
     x, w = node.inputs
     if b.has(x) and not b.has(w) and w.ndim == 2:  # one product of all rows
         return ops.matmul(b.get(x), w)
+    if b.has(w) and not b.has(x) and x.ndim == 2 and w.shape[1:] == (1,):  # of columns, as rows
+        return ops.expand(ops.matmul(ops.squeeze(b.get(w), -1), ops.transpose(x)), (2,))
     return make("matmul", [b.ranked(i, node.ndim) for i in node.inputs])
 
 

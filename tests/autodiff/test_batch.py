@@ -47,6 +47,8 @@ BUILDS = {
     "broadcast_to": (lambda x, n: ops.broadcast_to(x, n), [real(3), np.array([2, 3])], (1,)),
     "pad": (lambda x, v: ops.pad(x, ((1, 0), (0, 2)), value=v), [real(2, 3), real()], (1,)),
     "matmul": (ops.matmul, [real(4, 3), real(3, 2)], ()),
+    "matmul by a column": (ops.matmul, [real(4, 3), real(3, 1)], ()),
+    "matmul of a row by a column": (ops.matmul, [real(1, 3), real(3, 1)], ()),
     "matmul in a batch": (ops.matmul, [real(2, 4, 3), real(3, 2)], ()),
     "matmul with a stack": (ops.matmul, [real(4, 3), real(2, 3, 5)], ()),
     "dot": (ops.dot, [real(3), real(3)], ()),
