@@ -338,7 +338,7 @@ class TracedNames:
         self.own = {id(np): self.numpy, id(np.random): namespace.Forbidden("np.random"),
                     id(math): self.math}  # fmt: skip
         self.own[id(np.linalg)] = self.numpy.linalg
-        self.scipy = names_of_scipy.served()
+        self.scipy, self.numpy.linalg.program = names_of_scipy.served(), self.standing
         transforms = self.own[id(np.fft)] = self.numpy.fft
         self.own.update({id(f): getattr(transforms, f.__name__)
                          for f in (np.fft.fftfreq, np.fft.rfftfreq)})  # fmt: skip
@@ -417,9 +417,9 @@ class TracedNames:
             return self.values[key_of(holder, name)]
         if id(value) in self.own:
             return self.own[id(value)]
-        if id(value) in self.scipy:
-            found = self.own[id(value)] = names_of_scipy.standing(self, *self.scipy[id(value)])
-            return found
+        program = self.standing(value)
+        if program is not None:
+            return program
         if getattr(value, "traced_function", None) is not None and not isinstance(value, type):
             return value.traced(self)
         if isinstance(value, types.FunctionType) and (
@@ -433,6 +433,14 @@ class TracedNames:
                 return namespace.Forbidden(value.__name__)
             return value if namespace.library(value) else UserModule(self, value)
         return self.numpy.taking_lists(value)
+
+    def standing(self, value):
+        """The program that stands for an object of SciPy or of np.linalg, or None."""
+        if id(value) not in self.scipy:
+            return None
+        if id(value) not in self.own:
+            self.own[id(value)] = names_of_scipy.standing(self, *self.scipy[id(value)])
+        return self.own[id(value)]
 
     def given(self, function):
         """What stands for a function among the arguments; it is told from others by `given_as`. Or

@@ -238,8 +238,9 @@ def _infer_lstsq(attrs, a, b):
 
 def _run_lstsq(attrs, a, b):
     wide = dtypes.computed(a.dtype.name)
-    x, _, rank, _ = np.linalg.lstsq(a.astype(wide), b.astype(wide), rcond=attrs["rcond"])
-    return x.astype(a.dtype, copy=False), np.array(rank, "int64")
+    a, b, narrow = a.astype(wide, copy=False), b.astype(wide, copy=False), a.dtype
+    x, _, rank, _ = np.linalg.lstsq(a, b, rcond=attrs["rcond"])
+    return x.astype(narrow, copy=False), np.array(rank, "int64")
 
 
 def _grad_lstsq(node, g):

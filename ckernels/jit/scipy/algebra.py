@@ -1,11 +1,11 @@
-"""scipy.special's functions of arrays, and scipy.linalg, over NumPy.
+"""scipy.special's functions of arrays, scipy.linalg, and numpy.linalg.lstsq, over NumPy.
 
 Each takes the arguments of SciPy's function that it serves; a call with others is SciPy's.
 """
 
 import numpy as np
 
-from .parts import exponential, matrix, numbers, triangular, unserved
+from .parts import assure, exponential, least_squares, matrix, numbers, triangular, unserved
 
 # ---- scipy.special -------------------------------------------------------------------------------
 
@@ -141,3 +141,20 @@ def block_diag(*arrs):
         rows.append(np.pad(a, ((0, 0), (before, columns - before - a.shape[1]))))
         before = before + a.shape[1]
     return np.concatenate(rows)
+
+
+# ---- numpy.linalg --------------------------------------------------------------------------------
+
+
+def lstsq(a, b, rcond=None):
+    """For matrices of full rank, as only data say how many residuals others have."""
+    if np.ndim(a) != 2 or np.ndim(b) not in (1, 2):
+        unserved("lstsq of such arguments")
+    a, b = numbers(a, False), numbers(b, False)
+    m, n = a.shape
+    if not m or not n:
+        unserved("lstsq of no elements")
+    x, rank = least_squares(a, b, rcond)
+    assure(rank == min(m, n))
+    rest = np.atleast_1d(np.sum((b - a @ x) ** 2, axis=0)) if m > n else np.zeros(0, x.dtype)
+    return x, rest, np.int32(min(m, n)), np.linalg.svd(a, compute_uv=False)

@@ -17,6 +17,7 @@ ALGEBRA = (
     *("norm", "eigh", "eigvalsh", "svd", "svdvals", "qr", "toeplitz", "block_diag"),
 )
 SERVED = {
+    "numpy.linalg": ("algebra", ("lstsq",)),
     "scipy.special": ("algebra", ("logsumexp", "softmax", "log_softmax")),
     "scipy.linalg": ("algebra", ALGEBRA),
     "scipy.signal": ("signals", ("convolve", "fftconvolve", "correlate", "convolve2d",

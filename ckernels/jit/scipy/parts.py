@@ -10,6 +10,7 @@ from ... import ops
 from ...base.errors import NotSupported
 from ...numpy.value import result
 from ..maybe import leaves_of
+from ..number import pinned
 
 FLOATS = ("float32", "float64")
 
@@ -53,8 +54,13 @@ def numbers(a, finite=True):
     if a.dtype.name not in FLOATS:
         unserved(f"linear algebra of {a.dtype}")
     if finite and hasattr(a, "owner"):
-        a.owner.guard(np.all(np.isfinite(a)).read())
+        assure(np.all(np.isfinite(a)))
     return a
+
+
+def assure(truth):
+    """Let the trace be for calls in which `truth` holds; others are SciPy's, or NumPy's."""
+    truth.owner.guard(truth.read())
 
 
 def triangular(a, b, lower, trans, unit_diagonal):
@@ -67,6 +73,14 @@ def triangular(a, b, lower, trans, unit_diagonal):
         return ops.solve_triangular(a, b, bool(lower), trans, bool(unit_diagonal))
 
     return built(solved, a, b)
+
+
+def least_squares(a, b, rcond):
+    """(the x with the least |a @ x - b|, the rank of a). The trace is for the number `rcond`."""
+    rcond = pinned(rcond)
+    if rcond == -1:
+        rcond = float(np.finfo(a.dtype).eps)
+    return built(lambda a, b: ops.lstsq(a, b, rcond)[::2], a, b)
 
 
 def exponential(a):

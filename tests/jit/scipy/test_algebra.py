@@ -107,3 +107,33 @@ def test_what_is_not_served_is_scipys():
     integers = np.array([[4, 1], [1, 3]])
     np.testing.assert_allclose(ck.jit(lambda a: linalg.inv(a), strict=True)(integers),
                                np.linalg.inv(integers))  # fmt: skip
+
+
+SHAPES = [((5, 3), (5,)), ((5, 3), (5, 2)), ((3, 3), (3,)), ((2, 4), (2,)), ((2, 4), (2, 3)),
+          ((30, 12), (30,))]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape, right", SHAPES)
+def test_least_squares(shape, right):
+    a, b = RNG.normal(size=shape), RNG.normal(size=right)
+    for rcond in (None, -1, 1e-3):
+        f = lambda a, b, r=rcond: np.linalg.lstsq(a, b, rcond=r)  # noqa: E731
+        for dtype, tolerance in (("float64", 1e-10), ("float32", 2e-3)):
+            found = ck.jit(f, strict=True)(a.astype(dtype), b.astype(dtype))
+            for x, y in zip(found, f(a.astype(dtype), b.astype(dtype))):
+                assert x.dtype == y.dtype and x.shape == y.shape
+                np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)
+    check(lambda a: np.linalg.lstsq(a, b.astype(a.dtype))[0], a)
+
+
+@pytest.mark.filterwarnings("ignore::ckernels.base.errors.CKernelsWarning")
+def test_least_squares_without_full_rank_are_numpys():
+    a = np.outer(np.arange(1.0, 6), np.arange(1.0, 4))
+    jitted = ck.jit(lambda a, b: np.linalg.lstsq(a, b))
+    for x, y in zip(jitted(a, np.arange(5.0)), np.linalg.lstsq(a, np.arange(5.0))):
+        np.testing.assert_array_equal(x, y)
+    full = a + np.eye(5, 3)
+    np.testing.assert_allclose(jitted(full, np.arange(5.0))[0],
+                               np.linalg.lstsq(full, np.arange(5.0))[0])  # fmt: skip
+    for x, y in zip(jitted(np.zeros((0, 2)), np.zeros(0)), np.linalg.lstsq(np.zeros((0, 2)), [])):
+        np.testing.assert_array_equal(x, y)
