@@ -81,7 +81,7 @@ class Density(NamedTuple):
 
 HALF = (lambda *s: 0.0, lambda *s: np.inf)
 UNIT = (lambda *s: 0.0, lambda *s: 1.0)
-FAMILIES = {
+DENSITIES = {
     "norm": Density((), _norm, others={
         "cdf": lambda x: special("ndtr", x), "sf": lambda x: special("ndtr", -x),
         "logcdf": lambda x: special("log_ndtr", x), "logsf": lambda x: special("log_ndtr", -x)}),
@@ -115,16 +115,16 @@ class Distribution:
     """A distribution of scipy.stats in a trace."""
 
     def __init__(self, name, original):
-        self.name, self.original, self.family = name, original, FAMILIES[name]
+        self.name, self.original, self.density = name, original, DENSITIES[name]
 
     def __call__(self, *args, **kwargs):
         return Frozen(self, args, kwargs)
 
     def __getattr__(self, method):
-        family = self.__dict__["family"]
-        log, plain = ("logpmf", "pmf") if family.counts else ("logpdf", "pdf")
+        density = self.__dict__["density"]
+        log, plain = ("logpmf", "pmf") if density.counts else ("logpdf", "pdf")
         served = {log: self.log, plain: lambda *a, **k: np.exp(self.log(*a, **k))}
-        for other, function in family.others.items():
+        for other, function in density.others.items():
             served[other] = functools.partial(self.other, other, function)
 
         def called(*args, **kwargs):
@@ -138,41 +138,41 @@ class Distribution:
 
     def parts(self, args, kwargs):
         """(standardised numbers, shapes, scale, whether all of it is valid)."""
-        names = [*self.family.shapes, "loc"] + ([] if self.family.counts else ["scale"])
+        names = [*self.density.shapes, "loc"] + ([] if self.density.counts else ["scale"])
         if len(args) > len(names) + 1 or set(kwargs) - {*names, "x", "k"}:
             unserved(f"scipy.stats.{self.name} with such arguments")
-        values = dict(zip(["k" if self.family.counts else "x", *names], args))
+        values = dict(zip(["k" if self.density.counts else "x", *names], args))
         if not args or values.keys() & kwargs.keys():
             unserved(f"scipy.stats.{self.name} with such arguments")
         values.update(kwargs)
-        if not all(n in values for n in self.family.shapes):
+        if not all(n in values for n in self.density.shapes):
             unserved(f"scipy.stats.{self.name} without its shapes")
         x = np.multiply(args[0], np.float64(1))
-        shapes = [np.multiply(values[n], np.float64(1)) for n in self.family.shapes]
+        shapes = [np.multiply(values[n], np.float64(1)) for n in self.density.shapes]
         loc, scale = values.get("loc", 0), values.get("scale", 1)
-        valid = self.family.valid(*shapes) & (scale > 0)
+        valid = self.density.valid(*shapes) & (scale > 0)
         return (x - loc) / scale, shapes, scale, valid
 
     def log(self, *args, **kwargs):
         z, shapes, scale, valid = self.parts(args, kwargs)
-        low, high = (end(*shapes) for end in self.family.ends)
+        low, high = (end(*shapes) for end in self.density.ends)
         inside = (z >= low) & (z <= high) & valid
-        if self.family.counts:
+        if self.density.counts:
             inside = inside & (np.floor(z) == z)
-        z = np.where(inside | np.isnan(z), z, self.family.inner)
+        z = np.where(inside | np.isnan(z), z, self.density.inner)
         shapes = [np.where(valid, s, 1.0) for s in shapes]
-        value = self.family.log(z, *shapes) - np.log(np.where(valid, scale, 1))
+        value = self.density.log(z, *shapes) - np.log(np.where(valid, scale, 1))
         return np.where(valid, np.where(inside | np.isnan(z), value, -np.inf), np.nan)[()]
 
     def other(self, name, function, *args, **kwargs):
         z, shapes, _, valid = self.parts(args, kwargs)
-        low, high = (end(*shapes) for end in self.family.ends)
+        low, high = (end(*shapes) for end in self.density.ends)
         rising = "cdf" in name
         below, above = (0.0, 1.0) if rising else (1.0, 0.0)
         if "log" in name:
             below, above = (-np.inf, 0.0) if rising else (0.0, -np.inf)
-        z, under, over = z, z < low, z > high
-        inner = np.where(under | over, self.family.inner, z)
+        under, over = z < low, z > high
+        inner = np.where(under | over, self.density.inner, z)
         found = function(inner, *[np.where(valid, s, 1.0) for s in shapes])
         return np.where(valid, np.where(under, below, np.where(over, above, found)), np.nan)[()]
 

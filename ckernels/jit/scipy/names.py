@@ -53,7 +53,7 @@ def _served(names):
             original = getattr(module, each.removeprefix("image_"))
             found[id(original)] = original, getattr(programs, each)
         if name == "scipy.stats":
-            kinds = dict.fromkeys(programs.FAMILIES, programs.Distribution)
+            kinds = dict.fromkeys(programs.DENSITIES, programs.Distribution)
             for each, kind in {**kinds, "multivariate_normal": programs.Normals}.items():
                 original = getattr(module, each)
                 found[id(original)] = original, kind(each, original)
