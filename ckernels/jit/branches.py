@@ -26,7 +26,7 @@ from ..runtime.staged import StagedFunction, cheap_template
 from . import namespace
 from .growing import Growing, settled
 from .maybe import MaybeNumber
-from .number import PythonNumber
+from .number import PythonNumber, is_any
 from .program import TracedNames
 from .trace import LARGE, SMALL, Asked, Counts, Pinned, TooDeep, Trace, placeholder
 from .trees import (
@@ -43,17 +43,11 @@ from .trees import (
 )
 from .turns import roots_of
 
-LEAVES = (np.ndarray, np.generic, int, float, complex)
 FAILURES = 3  # paths, or sizes of one path, that may be NumPy's before one was traced
 IN_VAIN = 8  # calls that ask on the way to NumPy before they go there at once
 MOST_RESULTS = 64  # of calls that C dispatches
 HOWS = ("leaf", "view", "static", "constant", "number", "maybe", "scalar", "array", "part")
 SIZES = 64  # sizes that get traces of their own, where these are part of traces
-
-
-def is_leaf(x):
-    """Whether an argument is data: an array or a number."""
-    return isinstance(x, LEAVES) and type(x) is not bool
 
 
 def is_narrow(x):
@@ -63,10 +57,6 @@ def is_narrow(x):
 
 def is_traced(x):
     return isinstance(x, (ArrayValue, PythonNumber, np.ndarray, np.generic, Growing))
-
-
-def is_any(x):
-    return isinstance(x, (ArrayValue, PythonNumber)) or is_leaf(x)
 
 
 class TraceFailed(NotSupported):

@@ -36,12 +36,10 @@ from .branches import (
     NotTraced,
     RefusedPath,
     Traced,
-    is_any,
-    is_leaf,
     is_narrow,
     plain_function,
 )
-from .number import PythonNumber
+from .number import PythonNumber, is_any, is_leaf
 from .program import Reads, TracedNames, plain
 from .syntax import transformed
 from .trace import LARGE, SMALL, Asked, Counts, Pinned

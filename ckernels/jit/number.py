@@ -117,6 +117,18 @@ class PythonNumber:
         return of_complex(self, ops.conj) if self.kind is complex else self.pin().conjugate()
 
 
+LEAVES = (np.ndarray, np.generic, int, float, complex)
+
+
+def is_leaf(x):
+    """Whether an argument is data: an array or a number."""
+    return isinstance(x, LEAVES) and type(x) is not bool
+
+
+def is_any(x):
+    return isinstance(x, (ArrayValue, PythonNumber)) or is_leaf(x)
+
+
 def pinned(x):
     """`x`, a traced number as Python's."""
     return x.pin() if isinstance(x, PythonNumber) else x
