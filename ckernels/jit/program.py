@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base.errors import NotSupported
-from . import namespace
+from . import elements, namespace
 from .flow import Flow
 from .scipy import names as names_of_scipy
 from .syntax import transformed
@@ -36,6 +36,11 @@ def plain(function):
 
         def made(*args, **kwargs):
             return inner(*held, *args, **{**named, **kwargs})
+
+    elif isinstance(function, np.vectorize):
+
+        def made(*args, **kwargs):
+            return function(*args, **kwargs)
 
     else:
         inner, me = _method(function)
@@ -178,6 +183,9 @@ class Reads:
             self.fixed.append((holder, name, value))
             if not namespace.library(value.__module__):
                 self.look(value)
+        elif isinstance(value, np.vectorize):
+            self.fixed.append((holder, name, value))
+            self.add(vars(value), "pyfunc", value.pyfunc)
         elif isinstance(value, type):
             self.fixed.append((holder, name, value))
             self.look_at(value)
@@ -335,6 +343,8 @@ class TracedNames:
         self.numpy = namespace.Namespace(trace)
         self.math = namespace.MathModule()
         self.builtins["__import__"] = self.imported
+        self.numpy.__dict__["vectorize"] = functools.partial(elements.Elementwise, self)
+        self.numpy.__dict__["apply_along_axis"] = elements.along_axis(self)
         self.own = {id(np): self.numpy, id(np.random): namespace.Forbidden("np.random"),
                     id(math): self.math}  # fmt: skip
         self.own[id(np.linalg)] = self.numpy.linalg
@@ -417,6 +427,8 @@ class TracedNames:
             return self.values[key_of(holder, name)]
         if id(value) in self.own:
             return self.own[id(value)]
+        if isinstance(value, np.vectorize):
+            return elements.vectorized(self, value)
         program = self.standing(value)
         if program is not None:
             return program
