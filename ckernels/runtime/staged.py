@@ -333,7 +333,8 @@ class Uncompiled:
             return [x[key]]
         result = reference.apply_oracle(maker, values)
         results = result if maker.outs is not None else (result,)
-        return [np.asarray(r, d) for r, d in zip(results, self.dtypes)]
+        return [r if type(r) is np.ndarray and r.dtype is d else np.asarray(r, d)
+                for r, d in zip(results, self.dtypes)]  # fmt: skip
 
 
 def handed_on(roots, computed):

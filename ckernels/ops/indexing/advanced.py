@@ -441,8 +441,13 @@ def advanced_inc(x, y, indices, template):
 # --- positions from data ----------------------------------------------------------------------
 
 
+INT64 = np.dtype("int64")
+
+
 def _check_mask(mask, shape, axis):
     part = shape[axis : axis + len(mask)]
+    if part == mask:
+        return
     if len(part) != len(mask) or any(None not in (a, b) and a != b for a, b in zip(mask, part)):
         raise KeyShapeError(
             f"a mask of shape {show(mask)} does not fit axes {axis} to "
@@ -462,8 +467,11 @@ def _places(x):
 
 def _run_mask(attrs, x, mask):
     _check_mask(mask.shape, x.shape, attrs["axis"])
+    found = _places(mask)
+    if mask.ndim == 1 and found[0].dtype == INT64:
+        return found
     # a vector's are one array already, those of a table its columns
-    return tuple([i.astype("int64", copy=mask.ndim > 1) for i in _places(mask)])
+    return tuple([i.astype("int64", copy=mask.ndim > 1) for i in found])
 
 
 Op(
@@ -478,7 +486,7 @@ Op(
     "nonzero",
     "opaque",
     lambda a, x: [("int64", (None,))] * x.ndim,
-    lambda a, x: tuple([i.astype("int64", copy=False) for i in _places(x)]),
+    lambda a, x: tuple([i.astype(INT64, copy=False) for i in _places(x)]),
     lambda node, g: (None,),
     doc="Index vectors of the elements that are not zero, one per axis.",
 )
