@@ -6,7 +6,6 @@ dtype all are: where that could be another one the call is NumPy's.
 """
 
 import functools
-import types
 
 import numpy as np
 
@@ -16,13 +15,6 @@ from .number import known
 from .rerun import of_rows
 
 KINDS = {"float64": float, "int64": int, "bool": bool}
-
-
-def traced(build, function):
-    """A function as a trace has it: what was given to np.vectorize inside of it is so already."""
-    if id(function) in build.own:
-        return build.own[id(function)]
-    return build.given(function) if isinstance(function, types.FunctionType) else function
 
 
 class Elementwise:
@@ -61,8 +53,8 @@ class Elementwise:
 
 def vectorized(build, made):
     """What an np.vectorize of the program is in a trace."""
-    return Elementwise(build, traced(build, made.pyfunc), made.otypes, None, made.excluded, False,
-                       made.signature)  # fmt: skip
+    function = build.seen(vars(made), "pyfunc", made.pyfunc)
+    return Elementwise(build, function, made.otypes, None, made.excluded, False, made.signature)
 
 
 def along_axis(build):

@@ -502,15 +502,14 @@ class Mapped(Transformed):
         moved, count = self.batch_first(args, np.asarray)
         if not count:  # what it returns no row can say
             return super().original(args, kwargs, problem)
-        found = []
+        wide, found = {p: [] for p in self.axes(args)}, []
+        described = {p: flatten(moved[p], is_any, leaves) for p, leaves in wide.items()}
         for i in range(count):
             row = list(moved)
-            for p in self.axes(args):
-                leaves = []
-                described = flatten(moved[p], is_any, leaves)
-                row[p] = put_together(described, iter([x[i] for x in leaves]))
+            for p, leaves in wide.items():
+                row[p] = put_together(described[p], iter([x[i] for x in leaves]))
             leaves = []
-            described = flatten(self.inner(*row, **kwargs), is_any, leaves)
+            result = flatten(self.inner(*row, **kwargs), is_any, leaves)
             found.append(leaves)
         rows = [np.stack(same, self.out_axes) for same in zip(*found)]
-        return put_together(described, iter(rows))
+        return put_together(result, iter(rows))

@@ -5,7 +5,16 @@ Each takes the arguments of SciPy's function that it serves; a call with others 
 
 import numpy as np
 
-from .parts import assure, exponential, least_squares, matrix, numbers, triangular, unserved
+from .parts import (
+    assure,
+    by_factor,
+    exponential,
+    least_squares,
+    matrix,
+    numbers,
+    triangular,
+    unserved,
+)
 
 # ---- scipy.special -------------------------------------------------------------------------------
 
@@ -70,8 +79,7 @@ def cho_factor(a, lower=False, overwrite_a=False, check_finite=True):
 def cho_solve(c_and_lower, b, overwrite_b=False, check_finite=True):
     c, lower = c_and_lower
     c, b = matrix(c, True, check_finite), numbers(b, check_finite)
-    first = triangular(c, b, lower, 0 if lower else 1, False)
-    return triangular(c, first, lower, 1 if lower else 0, False)
+    return by_factor(c, b, lower)
 
 
 def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_b=False,

@@ -75,6 +75,11 @@ def triangular(a, b, lower, trans, unit_diagonal):
     return built(solved, a, b)
 
 
+def by_factor(c, b, lower):
+    """The x with a @ x = b, given the factor of Cholesky of `a`."""
+    return built(lambda c, b: ops.cho_solve(c, b, bool(lower)), c, b)
+
+
 def least_squares(a, b, rcond):
     """(the x with the least |a @ x - b|, the rank of a). The trace is for the number `rcond`."""
     rcond = pinned(rcond)

@@ -153,15 +153,11 @@ def floats(x):
 
 
 def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
-    if output is not None or origin or np.ndim(weights) != 1 or not 0 < len(weights) <= MOST:
+    if np.ndim(weights) != 1:
         unserved("correlate1d with such weights")
-    axis = axis % input.ndim
-    count = len(weights)
-    wide = bordered(floats(input), count // 2, count - 1 - count // 2, axis, mode, cval)
-    wide, total = np.moveaxis(wide, axis, 0), 0
-    for k in range(count):
-        total = total + wide[k : k + input.shape[axis]] * weights[k]
-    return np.moveaxis(total, 0, axis).astype(input.dtype)
+    shape = [1] * input.ndim
+    shape[axis] = len(weights)
+    return correlated(input, np.reshape(weights, shape), output, mode, cval, origin)
 
 
 def convolve1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
@@ -250,36 +246,23 @@ def sobel(input, axis=-1, output=None, mode="reflect", cval=0.0):
 # ---- scipy.fft -----------------------------------------------------------------------------------
 
 
-def fft(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return np.fft.fft(x, n, axis, norm)
+def of_one_axis(function):
+    def transform(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
+        return function(x, n, axis, norm)
+
+    return transform
 
 
-def ifft(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return np.fft.ifft(x, n, axis, norm)
+def of_two_axes(function):
+    def transform(x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
+        return function(x, s, axes, norm)
+
+    return transform
 
 
-def rfft(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return np.fft.rfft(x, n, axis, norm)
-
-
-def irfft(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return np.fft.irfft(x, n, axis, norm)
-
-
-def fft2(x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
-    return np.fft.fft2(x, s, axes, norm)
-
-
-def ifft2(x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
-    return np.fft.ifft2(x, s, axes, norm)
-
-
-def rfft2(x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
-    return np.fft.rfft2(x, s, axes, norm)
-
-
-def irfft2(x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
-    return np.fft.irfft2(x, s, axes, norm)
+fft, ifft, rfft, irfft = map(of_one_axis, (np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft))
+fft2, ifft2 = map(of_two_axes, (np.fft.fft2, np.fft.ifft2))
+rfft2, irfft2 = map(of_two_axes, (np.fft.rfft2, np.fft.irfft2))
 
 
 def dct(x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
