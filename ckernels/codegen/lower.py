@@ -457,10 +457,11 @@ class Lowering:
         return any(ref.picks for ref in self.refs)
 
     def leading_ref(self):
-        """The operand whose memory order the nest follows: the one with most elements to read."""
-
+        """The operand whose memory order the nest follows: the one with most elements to read, or a
+        result of more, as where small ones are spread: logsumexp of 318 x 50 sums of a row and a
+        column, which are stored, took twice the time by columns of the rows (AVX2)."""
         found, most = None, None
-        for ref in [r for r in self.refs if r.role == "in"] or self.refs:
+        for ref in sorted(self.refs, key=lambda r: r.role != "in"):
             elements = product(n for s, n in zip(ref.walk, self.group.domain) if s != 0)
             if found is None or less(most, elements):
                 found, most = ref, elements

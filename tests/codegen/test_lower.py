@@ -232,7 +232,20 @@ def test_vectors_run_along_an_axis_that_all_operands_walk_in_steps(
             (want,) = evaluate([root], dict(zip((a, t), given)))
         np.testing.assert_allclose(f(*given)[0], want, rtol=2e-5, atol=2e-5)
         if k == 0:
-            assert bool(re.search(r"\[[cj] \* step", f.source())) == gathers
+            assert bool(re.search(r"\[[cj] \* (step|2)", f.source())) == gathers
+
+
+@pytest.mark.parametrize("rows, columns", [(318, 50), (20, 1000), (40, 40)])
+def test_a_result_larger_than_what_is_read_is_walked_as_it_lies(rows, columns):
+    """Sums of a row and a column are stored beside their logsumexp: none of it in steps."""
+    a, b = leaf((rows,), "float64"), leaf((columns,), "float64")
+    spread = a[:, None] + b
+    f = make_function([a, b], [spread, ops.logsumexp(spread, 1)], positional_only=True)
+    x, y = RNG.standard_normal(rows), RNG.standard_normal(columns)
+    got = f(x, y)
+    np.testing.assert_allclose(got[0], x[:, None] + y, rtol=1e-15)
+    np.testing.assert_allclose(got[1], np.logaddexp.reduce(x[:, None] + y, 1), rtol=1e-13)
+    assert "row program" in f.source() and not re.search(r"\[[cj] \* ", f.source())
 
 
 def windows(x, size, step=1):

@@ -2,7 +2,7 @@
 equations, exponentials. A unit is one matrix.
 
 Small matrices are what counts: calling LAPACK through NumPy takes 5 to 20 us before the first
-number. Rows of four and strips of two vectors stay in registers, a single column is a vector;
+number. A few rows of strips of two vectors stay in registers, a single column is a vector;
 larger matrices than MOST are left to the oracles, whose blocked LAPACK is faster there.
 """
 
@@ -20,6 +20,7 @@ from .movement import spread
 
 MOST = 512  # rows
 MOST_FACTORS = 128  # rows and columns of LU and QR factors
+TILES = (6, 3)  # rows by two vectors that are solved in registers
 MOST_WHOLE = 32  # rows of a system that is solved in one go, without blocks
 TYPES = {"float32": ("float", "f", "4"), "float64": ("double", "", "8")}
 RAISE = "return CK_EVALUE;"  # the oracle says which error it is
@@ -254,7 +255,8 @@ def solve_triangular(plan, node):
     }
     if width == 2:
         form = "triangular"
-        fields.update(upper=str(int(not lower)), most=str(MOST))
+        tiles = [line for rows in TILES for line in tile(kind, rows, attrs["unit"])]
+        fields.update(upper=str(int(not lower)), most=str(MOST), tiles=block(tiles, 3))
     else:
         form = "triangular_vector"
         fields.update(one_by_one(kind, lower, attrs["unit"], across == 1, down == 1))
@@ -262,6 +264,38 @@ def solve_triangular(plan, node):
     units = product(batch)
     add(plan, node, form, fields, dims, [over, right], [(target, made)], took, units)
     return True
+
+
+def tile(kind, rows, unit):
+    """C that solves as many rows of a strip as there are tiles of `rows`.
+
+    Twelve sums in registers keep the multipliers busy, eight wait for their own: 300 rows of 300
+    doubles take 0.9 ms by six rows, 1.6 by four (AVX2, one core).
+    """
+    each = range(rows)
+    sums = [f"s{r}{h}" for r in each for h in "ab"]
+    places = [f"*(vec *)(to + {r} * WIDE{h})" for r in each for h in ("", " + LANES")]
+
+    def take_off(r, left, right):
+        return f"s{r}a -= t{r}[k * right] * {left}; s{r}b -= t{r}[k * right] * {right};"
+
+    lines = [f"for (; i + {rows} <= n; i += {rows}) {{"]
+    body = [f"const {kind} *const t{r} = t + (i + {r}) * down;" for r in each]
+    body += [f"{kind} *const to = strip + i * WIDE;", "int64_t k = 0;"]
+    body += [f"vec {s} = {place};" for s, place in zip(sums, places)]
+    body.append("for (; k < i; k++) {")
+    body.append("    const vec xa = *(const vec *)(strip + k * WIDE);")
+    body.append("    const vec xb = *(const vec *)(strip + k * WIDE + LANES);")
+    body += ["    " + take_off(r, "xa", "xb") for r in each]
+    body.append("}")
+    for q in each:
+        if not unit:
+            body.append(f"s{q}a *= 1 / t{q}[k * right], s{q}b *= 1 / t{q}[k * right];")
+        body += [take_off(r, f"s{q}a", f"s{q}b") for r in each[q + 1 :]]
+        if q + 1 < rows:
+            body.append("k++;")
+    body += [f"{place} = {s};" for s, place in zip(sums, places)]
+    return [*lines, *("    " + line for line in body), "}"]
 
 
 def solve(plan, node):
