@@ -84,6 +84,8 @@ NEAR = {
     "codegen/tidy.py": ("codegen/test_emit.py", "test_tidy"),
     "jit/branches.py": ("jit/test_branches.py",
                         "test_a_number_pinned_on_a_later_path_is_part_of_the_trace"),
+    "jit/overlaps.py": ("jit/test_overlaps.py", "test_what_is_no_part",
+                        "test_arrays_that_share_no_element"),
     "jit/expression/build.py": ("jit/expression/test_build.py",
                                 "test_large_powers_within_bounds_are_computed",
                                 "test_integers_beyond_64_bits_are_refused"),

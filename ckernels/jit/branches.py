@@ -27,6 +27,7 @@ from . import namespace
 from .growing import Growing, settled
 from .maybe import MaybeNumber
 from .number import PythonNumber, is_any
+from .overlaps import folded, share_memory
 from .program import TracedNames
 from .trace import LARGE, SMALL, Asked, Counts, Pinned, TooDeep, Trace, placeholder
 from .trees import (
@@ -89,10 +90,13 @@ class Branches:
 
     leaves: {truth values so far: Traced, a RefusedPath, or the exception that says why};
     asks: {truth values so far: (function of the next one, its leaves)}; sized: for the sizes of
-    `leaves` only; deep: why turns that append to a list, one by one, asked for too much."""
+    `leaves` only; deep: why turns that append to a list, one by one, asked for too much; parts:
+    {number of a leaf: the Subarray of another that it is}, where it is known that no others share
+    memory, else None."""
 
-    def __init__(self, jitted, described, leaves, sized=False):
+    def __init__(self, jitted, described, leaves, sized=False, parts=None):
         self.jitted, self.described, self.sized = jitted, described, sized
+        self.parts = parts
         self.leaves, self.asks, self.in_vain, self.deep = {}, {}, 0, None
         try:
             self.inputs = [input_of(x, sized or None in jitted.pinned) for x in leaves]
@@ -375,6 +379,8 @@ def run_over(tree, trace, leaves):
     trace.sizes_open = any(None in n.shape for n in tree.inputs)
     values = [traced_leaf(jitted, trace, i, x, n)
               for i, (x, n) in enumerate(zip(leaves, tree.inputs))]  # fmt: skip
+    for i, part in (tree.parts or {}).items():
+        values[i] = part.of(values[part.place])
     build = TracedNames(trace, program)
     args, kwargs, free = put_together(tree.described, iter(values), build)
     build.name(free)
@@ -561,15 +567,13 @@ class Traced:
             self.nodes.append(whole)
         self.arguments = {id(v) for v in values}
         self.given_back = [x for x in outs if isinstance(x, ArrayValue) and not x.scalar]
-        self.changes = any(v.read() is not n for v, n in zip(values, tree.inputs)
-                           if isinstance(v, ArrayValue))  # fmt: skip
+        own = {i: v for i, v in enumerate(values)
+               if isinstance(v, ArrayValue) and i not in (tree.parts or ())}  # fmt: skip
+        self.changes = any(v.read() is not tree.inputs[i] for i, v in own.items())
         self.makers = [self.maker(x, values) for x in outs]
-        self.mutated = [(i, self.place(v.read())) for i, v in enumerate(values)
-                        if isinstance(v, ArrayValue)
-                        and v.read() is not tree.inputs[i]]  # fmt: skip
-        self.arrays = [
-            i for i, v in enumerate(values) if isinstance(v, ArrayValue) and not v.scalar
-        ]
+        self.mutated = [(i, self.place(v.read())) for i, v in own.items()
+                        if v.read() is not tree.inputs[i]]  # fmt: skip
+        self.arrays = [i for i, v in own.items() if not v.scalar]
         if self.mutated and any(numbers for x in outs if isinstance(x, ArrayValue)
                                 for _, numbers in self.lenses(x)):  # fmt: skip
             raise NotSupported("a result that is a view at a place that data decides")
@@ -757,9 +761,9 @@ class Traced:
             if not leaves[i].flags.writeable:
                 return False
             for j in self.arrays:
-                if i != j and np.may_share_memory(leaves[i], leaves[j]):
+                if i != j and share_memory(leaves[i], leaves[j]):
                     return False
-        return not any(_folded(leaves[i]) for i, _ in self.mutated)
+        return not any(folded(leaves[i]) for i, _ in self.mutated)
 
     def made(self, maker, found, leaves, made, taken):
         how, what, more = maker
@@ -810,17 +814,6 @@ def bases_of(x):
         x = x.base
         found.add(id(x))
     return found
-
-
-def _folded(array):
-    """Whether elements of an array may share memory with one another: from the axis of the smallest
-    stride on, each has to step over all that those before it reach."""
-    reach = array.itemsize
-    for step, size in sorted((abs(s), d) for s, d in zip(array.strides, array.shape) if d > 1):
-        if step < reach:
-            return array.size > 0
-        reach += step * (size - 1)
-    return False
 
 
 def _alike(a, b):

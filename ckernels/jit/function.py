@@ -28,6 +28,7 @@ from ..base.errors import (
 from ..base.native import runtime
 from ..graph.shapes import show
 from ..numpy.value import ArrayValue
+from . import overlaps
 from .branches import (
     SIZES,
     Branches,
@@ -43,7 +44,7 @@ from .number import PythonNumber, is_any, is_leaf
 from .program import Reads, TracedNames, plain
 from .syntax import transformed
 from .trace import LARGE, SMALL, Asked, Counts, Pinned
-from .trees import Static, containers, flatten, functions_of
+from .trees import Static, containers, flatten, functions_of, leaves_in
 
 VARIANTS = 24  # values of pinned numbers that get traces of their own; beyond, calls are NumPy's
 
@@ -147,7 +148,11 @@ class Jitted(Dispatch):
         if isinstance(plan, Exception):
             return self.numpy(plan, args, kwargs)
         if self.changes_objects and self.twice(args, kwargs):
-            return self.shared(*args, **kwargs)
+            return self.overlapping(args, kwargs)
+        return self.answer(plan, leaves, args, kwargs)
+
+    def answer(self, plan, leaves, args, kwargs):
+        """What a call gives that has a plan."""
         try:
             done, value = plan.run(leaves)
         except Pinned:  # on a path that no call took before
@@ -172,6 +177,8 @@ class Jitted(Dispatch):
         if done:
             left = type(value) is Left
             return value.put((args, kwargs, self.program.current())) if left else value
+        if value == "shared" and plan.parts is not None:
+            return self.overlapping(args, kwargs)
         ways = {"shared": self.shared, "alike": self.alike}
         return ways.get(value, self.missed)(*args, **kwargs)
 
@@ -187,8 +194,25 @@ class Jitted(Dispatch):
         return self.original(args, kwargs, None)
 
     def shared(self, *args, **kwargs):
-        """A call whose trace stores into memory that other arguments have too, or that nobody may
-        write to."""
+        """A call whose trace stores into memory that others may have too, or that nobody may write
+        to: it gets one in which arguments that share memory are parts of one array."""
+        described, leaves = self.flat(args, kwargs)
+        found = None if self.background else overlaps.parts(leaves)
+        if found is None:
+            return self.overlapping(args, kwargs)
+        leaves, parts = found
+        key = (described, tuple(parts.items()),
+               *[self.leaf_key(i, x, True) for i, x in enumerate(leaves)])  # fmt: skip
+        with self.lock:
+            plan = self.plans.get(key)
+            if plan is None and len(self.plans) < SIZES:
+                plan = self.plans[key] = Branches(self, described, leaves, True, parts)
+        if plan is None:
+            return self.overlapping(args, kwargs)
+        return self.answer(plan, leaves, args, kwargs)
+
+    def overlapping(self, args, kwargs):
+        """A call of that kind in NumPy."""
         self.counted("an array that is written to and shares memory with another one")
         return self.original(args, kwargs, None)
 
@@ -202,9 +226,12 @@ class Jitted(Dispatch):
         if self.static or runtime is None:
             return
         program, node = self.program, plan.node()
-        if node is None or len(leaves) > MOST_LEAVES:
+        if node is None or len(leaves) > MOST_LEAVES or len(leaves) > leaves_in(plan.described):
             return
         kinds = [self.kind(i, x, plan.sized) for i, x in enumerate(leaves)]
+        if plan.parts is not None:
+            for i, place in overlaps.places(leaves).items():
+                kinds[i] += place
         if None not in kinds:
             self.remember(plan.described, tuple(kinds), tuple(program.fixed), tuple(program.free),
                           SMALL, node)  # fmt: skip
@@ -295,6 +322,22 @@ class Jitted(Dispatch):
 
     def find(self, args, kwargs):
         """(plan or the reason why there is none, leaves) of a call."""
+        described, leaves = self.flat(args, kwargs)
+        key = (described, *[self.leaf_key(i, x) for i, x in enumerate(leaves)])
+        try:
+            plan = self.plans.get(key)
+        except TypeError:
+            raise NotSupported("an argument that cannot be compared") from None
+        if plan is None and self.background:
+            self.start(key, described, leaves)
+            return None, leaves
+        if plan is None:
+            with self.lock:
+                plan, leaves = self.traced_plan(described, leaves)
+        return plan, leaves
+
+    def flat(self, args, kwargs):
+        """(description, leaves) of a call, whose functions the program has met."""
         program = self.program
         free = program.current() if program is not None else None
         if free is None:
@@ -309,18 +352,7 @@ class Jitted(Dispatch):
             program = self.with_functions(program, new)
             free = program.current()
         self.program = program
-        key = (described, *[self.leaf_key(i, x) for i, x in enumerate(leaves)])
-        try:
-            plan = self.plans.get(key)
-        except TypeError:
-            raise NotSupported("an argument that cannot be compared") from None
-        if plan is None and self.background:
-            self.start(key, described, leaves)
-            return None, leaves
-        if plan is None:
-            with self.lock:
-                plan, leaves = self.traced_plan(described, leaves)
-        return plan, leaves
+        return described, leaves
 
     def start(self, key, described, leaves):
         """Trace and compile in a thread of its own, once for each key."""

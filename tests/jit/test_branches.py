@@ -426,6 +426,11 @@ def test_calls_with_shared_memory_are_counted():
     for length in (6, 6, 0):
         x = np.arange(2.0 * length)
         same(added(x.copy()[:length], x[:length]), f(x[:length], x[:length]))
+    assert not f.report()["numpy"]
+    for _ in range(2):
+        x = np.broadcast_to(1.0, (6,))
+        with pytest.raises(ValueError, match="read-only"):
+            f(x, x)
     why = "an array that is written to and shares memory with another one"
     assert f.report()["numpy"] == {why: 2}
 

@@ -35,12 +35,16 @@ static int take_out(ck_dispatch *self, const trace *t)
     return 1;
 }
 
-/* The trace that a call fits, held, with the leaves of the call; or NULL. Python may run while one is
-   compared: the list is walked anew if it changed. */
-static trace *find_trace(ck_dispatch *self, PyObject *args, PyObject *kwargs, call *c)
+/* Of the traces whose leaves lie where they do beside one another, or of the others, the one that a
+   call fits, held, with the leaves of the call; or NULL. Python may run while one is compared: the list
+   is walked anew if it changed. */
+static trace *find_among(ck_dispatch *self, int placed, PyObject *args, PyObject *kwargs, call *c)
 {
     trace *t = self->last, *next;
     for (int i = 0; t && i < MOST_TRACES; i++, t = next) {
+        next = t->next;
+        if (t->placed != placed)
+            continue;
         t->held++;
         c->t = t;
         c->n = 0;
@@ -57,6 +61,12 @@ static trace *find_trace(ck_dispatch *self, PyObject *args, PyObject *kwargs, ca
         ck_trace_drop(t);
     }
     return NULL;
+}
+
+static trace *find_trace(ck_dispatch *self, PyObject *args, PyObject *kwargs, call *c)
+{
+    trace *t = find_among(self, 1, args, kwargs, c);
+    return t ? t : find_among(self, 0, args, kwargs, c);
 }
 
 static PyObject *dispatch_call(PyObject *self, PyObject *args, PyObject *kwargs)

@@ -13,8 +13,10 @@ typedef struct {                 /* what a leaf must be: an array, or exactly of
     PyArray_Descr *descr;        /* NULL: of `type` */
     PyTypeObject *type;
     PyObject *value;             /* the one number that it must be, or NULL */
-    int nd, contiguous;
+    int nd, contiguous, placed;  /* placed: it lies at `offset` bytes of the leaf `home`, by `strides` */
     npy_intp shape[CK_MAXDIMS];  /* -1: any size above `small`, up to LARGE */
+    npy_intp strides[CK_MAXDIMS];
+    Py_ssize_t home, offset;
 } leaf_kind;
 
 typedef struct { PyObject *holder, *name, *value; } reading;     /* holder: a dict, or an object */
@@ -50,6 +52,7 @@ typedef struct trace {           /* a trace; held by the Dispatch and by calls t
     PyObject *described, *kinds; /* what tells it from others: the nesting, kinds of its leaves */
     PyObject *args, *kwargs, *names;     /* the nestings of each */
     leaf_kind *leaves;
+    int placed;                  /* whether it matters where some of them lie */
     reading *fixed, *free;
     npy_intp small;
     node *first;

@@ -47,6 +47,23 @@ static int leaf_fits(const leaf_kind *kind, PyObject *x, npy_intp small)
     return 1;
 }
 
+/* Whether the leaves that a trace takes for parts of others are such. */
+static int parts_fit(const call *c)
+{
+    for (Py_ssize_t i = 0; i < c->n; i++) {
+        const leaf_kind *kind = c->t->leaves + i;
+        if (!kind->placed)
+            continue;
+        PyArrayObject *a = (PyArrayObject *)c->leaves[i], *home = (PyArrayObject *)c->leaves[kind->home];
+        if (PyArray_BYTES(a) - PyArray_BYTES(home) != kind->offset)
+            return 0;
+        for (int k = 0; k < kind->nd; k++)
+            if (PyArray_STRIDE(a, k) != kind->strides[k])
+                return 0;
+    }
+    return 1;
+}
+
 /* Whether two objects of one type are equal, of types whose comparison runs no Python. */
 static int equal(PyObject *a, PyObject *b)
 {
@@ -174,5 +191,5 @@ int ck_call_fits(call *c, PyObject *args, PyObject *kwargs)
         fits = now && tree_fits(c, PyTuple_GET_ITEM(PyTuple_GET_ITEM(t->names, 1), i), now);
         Py_XDECREF(now);
     }
-    return fits && c->n == t->n_leaves;
+    return fits && c->n == t->n_leaves && parts_fit(c);
 }

@@ -103,8 +103,14 @@ static int is_folded(PyArrayObject *a)
     return 0;
 }
 
+/* Whether it is part of what a trace was made for where one leaf lies beside another. */
+static int known(const leaf_kind *a, const leaf_kind *b)
+{
+    return a->placed && b->placed && a->home == b->home;
+}
+
 /* Whether what is written back reaches one argument each, and may be written. */
-static int writable(const node *at, PyObject *const *leaves)
+static int writable(const node *at, const leaf_kind *kinds, PyObject *const *leaves)
 {
     for (Py_ssize_t i = 0; i < at->mutated.n; i += 2) {
         Py_ssize_t own = at->mutated.at[i];
@@ -116,7 +122,7 @@ static int writable(const node *at, PyObject *const *leaves)
             return 0;
         extent(a, &low, &high);
         for (Py_ssize_t j = 0; j < at->arrays.n; j++) {
-            if (at->arrays.at[j] == own)
+            if (at->arrays.at[j] == own || known(kinds + own, kinds + at->arrays.at[j]))
                 continue;
             extent((PyArrayObject *)leaves[at->arrays.at[j]], &l, &h);
             if (low < high && l < h && low < h && l < high)
@@ -312,7 +318,7 @@ static PyObject *make_results(const node *at, const call *c, PyObject *found)
 /* The result of an end; NULL without an error where the trace does not hold for this call. */
 static PyObject *finish(const node *at, const call *c, outcome *out)
 {
-    if (at->mutated.n && !writable(at, c->leaves)) {
+    if (at->mutated.n && !writable(at, c->t->leaves, c->leaves)) {
         *out = SHARED;
         return NULL;
     }

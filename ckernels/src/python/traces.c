@@ -72,9 +72,9 @@ static Py_ssize_t count_leaves(PyObject *described)
     return sum;
 }
 
-static int parse_leaf(PyObject *kind, leaf_kind *leaf)
+static int parse_leaf(PyObject *kind, Py_ssize_t n_leaves, leaf_kind *leaf)
 {
-    PyObject *descr, *shape;
+    PyObject *descr, *shape, *strides = NULL;
     if (PyType_Check(kind)) {
         leaf->type = (PyTypeObject *)kind;
         return 0;
@@ -85,14 +85,20 @@ static int parse_leaf(PyObject *kind, leaf_kind *leaf)
         return Py_TYPE(leaf->value) == leaf->type ? 0 : wrong("a number is (type, value of it)");
     }
     if (!PyTuple_Check(kind))
-        return wrong("a leaf is a type, (type, value) or (dtype, shape, contiguous)");
-    if (!PyArg_ParseTuple(kind, "O!O!p", &PyArrayDescr_Type, &descr, &PyTuple_Type, &shape,
-                          &leaf->contiguous))
+        return wrong("a leaf is a type, (type, value) or (dtype, shape, contiguous[, home, offset, "
+                     "strides])");
+    if (!PyArg_ParseTuple(kind, "O!O!p|nnO!", &PyArrayDescr_Type, &descr, &PyTuple_Type, &shape,
+                          &leaf->contiguous, &leaf->home, &leaf->offset, &PyTuple_Type, &strides))
         return -1;
     leaf->descr = (PyArray_Descr *)descr;
     leaf->nd = (int)PyTuple_GET_SIZE(shape);
-    for (int i = 0; i < leaf->nd && i < CK_MAXDIMS; i++)
+    leaf->placed = strides != NULL;
+    if (strides && (PyTuple_GET_SIZE(strides) != leaf->nd || leaf->home < 0 || leaf->home >= n_leaves))
+        return -1;
+    for (int i = 0; i < leaf->nd && i < CK_MAXDIMS; i++) {
         leaf->shape[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
+        leaf->strides[i] = strides ? PyLong_AsSsize_t(PyTuple_GET_ITEM(strides, i)) : 0;
+    }
     return leaf->nd > CK_MAXDIMS || PyErr_Occurred() ? -1 : 0;
 }
 
@@ -241,7 +247,11 @@ trace *ck_trace_parse(PyObject *args)
     t->free = calloc(t->n_free + 1, sizeof *t->free);
     int bad = !t->leaves || !t->fixed || !t->free || t->n_leaves > CK_MAXDIMS;
     for (Py_ssize_t i = 0; !bad && i < t->n_leaves; i++)
-        bad = parse_leaf(PyTuple_GET_ITEM(leaves, i), t->leaves + i) < 0;
+        bad = parse_leaf(PyTuple_GET_ITEM(leaves, i), t->n_leaves, t->leaves + i) < 0;
+    for (Py_ssize_t i = 0; !bad && i < t->n_leaves; i++) {
+        t->placed |= t->leaves[i].placed;
+        bad = t->leaves[i].placed && !t->leaves[t->leaves[i].home].descr;
+    }
     bad = bad || parse_readings(fixed, t->fixed, 1) < 0 || parse_readings(free_names, t->free, 0) < 0
           || parse_trees(t, described) < 0 || parse_node(t, first, &t->first) < 0;
     if (!bad)
