@@ -15,6 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import forks
 import hypothesis
 import pytest
 import sampled
@@ -82,6 +83,12 @@ def pytest_addoption(parser):
         action="store_true",
         help="write tests/codegen/golden/*.c anew instead of comparing with them",
     )
+    forks.add_option(parser)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session):
+    return forks.run(session)
 
 
 @pytest.fixture(autouse=True, scope="session")
