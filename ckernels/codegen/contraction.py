@@ -10,7 +10,8 @@ from ..base import dtypes
 from ..base.machine import LANES
 from .ir import FIXED
 
-LEAST_OUTPUTS = LANES, 8  # along vectors and across: with fewer, lanes and registers stay empty
+LEAST_OUTPUTS = LANES, 3  # along vectors and across: with fewer, little is shared
+WHOLE, PART = 0, 512  # columns of a unit of the range: 0 for all, some where rows are few
 MOST = 2  # reductions: the accumulators of a tile fill the registers
 # GCC makes no vectors of a tile with a choice in it.
 STRAIGHT = ("load", "add", "sub", "mul", "neg", "square", "abs", "true_div", "reciprocal", "sqrt",

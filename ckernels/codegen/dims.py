@@ -1,7 +1,8 @@
 """The dims of a launch: the sizes and strides with which a kernel walks its operands.
 
 They are written and read in one order: the size of the vector loop, of outer rows, of runs, in
-chunked forms the length of a chunk, in bundles that of a bundle; then of each operand the strides
+chunked forms the length of a chunk, in bundles that of a bundle, in contractions how many columns a
+unit of the range has; then of each operand the strides
 that its kernel does not know already, and of axes that indices pick from sizes and strides. All are
 read alike: numbers, sizes of a class of shapes, C text. What the sizes are of is lower.py's.
 """
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
-CHUNKED = ("chunks", "column_chunks", "bundles")
+CHUNKED = ("chunks", "column_chunks", "bundles", "contraction")
 
 
 class Strides(NamedTuple):

@@ -462,6 +462,19 @@ def turned_first(kernel):
     return [i for i, o in enumerate(kernel.operands) if o.inner == -1 and i in read]
 
 
+def bytes_apart(kernel):
+    """Operands of bytes of which a loop over rows reads a strip of columns with steps."""
+    if kernel.form not in ("columns", "column_chunks") or kernel.runs != 1:
+        return []
+    read = {v.operand for v in kernel.values if v.op == "load"}
+    return [
+        i
+        for i, o in enumerate(kernel.operands)
+        if i in read and o.role == "in" and o.run and o.inner not in (0, 1) and not o.beside
+        if dtypes.ITEMSIZE[o.dtype] == 1
+    ]
+
+
 def moves_rows(kernel):
     """Whether a flat loop does nothing but move rows as they are from one place to another."""
     both = [o for o in kernel.operands if o.role != "index"]

@@ -344,6 +344,10 @@ class Printer:
         sizes = ", ".join(f"{x} * (int64_t)sizeof *{to}" for x in (n, *steps, begin, end))
         self.put(f"ck_move_rows({to}, {source}, {sizes});")
 
+    def turn_bytes(self, to, width, source, step, far, columns, rows):
+        """Lay rows of bytes side by side: see ck_turn_1."""
+        self.put(f"ck_turn_1({to}, {width}, {source}, {step}, {far}, {columns}, {rows});")
+
     def part(self, to, source, count):
         """A vector on the stack of which the first elements are there: see ck_part_f32."""
         self.put(f"ck_part_f32({to}, {source}, {count});")

@@ -153,7 +153,7 @@ def test_few_rows_of_bytes_and_rows_that_are_stored_stay_rows():
 @pytest.mark.parametrize("name", BODIES)
 def test_a_length_that_only_a_call_knows_is_asked(name):
     """One plan below the length of a vector and one from there on, whichever came first."""
-    shapes = ((40, 10), (40, 20), (4, 10), (1000, 15), (33, 16), (33, 3), (2, 4), (1, 3))
+    shapes = ((40, 10), (40, 48), (4, 10), (1000, 15), (33, 70), (33, 3), (2, 4), (1, 3))
     for order in (shapes, shapes[::-1]):
         f, forms = compiled(BODIES[name], (None, None))
         for shape in order:

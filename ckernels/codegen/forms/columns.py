@@ -7,6 +7,7 @@ the accumulators are loaded less often.
 
 from ...base import dtypes
 from ...base.machine import LANES, VECTOR
+from .. import passes
 from .loops import Loop, LoopChange
 from .nest import Nest
 
@@ -299,7 +300,27 @@ class Columns(Nest):
         with c.vector("c", "0", width):
             block()
 
+    def apart(self, loop):
+        """Bytes of rows that do not lie side by side along the strip."""
+        return bool(passes.bytes_apart(self.k))
+
+    def rows_turned(self, loop, rest):
+        """A few rows at a time, laid side by side first."""
+        c = self.c
+        with c.blocks("g", "h", loop.begin, loop.end, UNROLL):
+            for i in passes.bytes_apart(self.k):
+                c.copy_on_stack(f"t{i}", self.k.operands[i].dtype, UNROLL * self.width)
+                step, _, (far,) = self.strides[i]
+                c.turn_bytes(f"t{i}", self.width, f"a{i} + g * {far}", step, far, "w", "h - g")
+                self.rows_held[i] = f"t{i}", f"({{0}} - g) * {self.width}"
+            rest(loop.over("g", "h"))
+            self.rows_held = {}
+
     changes = (
+        LoopChange("rows turned", apart, rows_turned,
+               "GCC puts bytes that lie a row apart into a vector one by one: maxima of 20,000 "
+               "rows of 10 bytes take 58 us so, 4 where they lie side by side, 32 with eight bytes "
+               "of each row at a time laid there first; their places 116 and 49 (AVX2)."),
         LoopChange("several rows", is_cheap, several_rows,
                "Accumulators are loaded once for eight rows: column sums of 4096 x 4096 floats "
                "take 2.4 ms on one core, 3.3 with four rows added one by one in double. Places of "

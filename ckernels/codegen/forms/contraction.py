@@ -15,7 +15,7 @@ TILE = 8  # rows of a tile: as many additions do not wait for each other
 
 
 class Contraction(Nest):
-    """One row (of each leading axis) per unit of the range."""
+    """One row (of each leading axis) per unit of the range, or of some of its columns."""
 
     note = "contraction: tiles of outputs share what they read"
 
@@ -51,17 +51,20 @@ class Contraction(Nest):
     def write(self):
         c, sizes = self.c, self.outer_sizes()
         c.let(n=self.dims.n, m=sizes[-1], k=self.run_sizes()[0])
+        c.let(part=f"{self.dims.chunk} > 0 ? {self.dims.chunk} : n + 1", parts="n / part + 1")
         self.arrays()
-        c.var(row="lo / m", r0="lo % m")
+        c.var(row="lo / m / parts", p0="lo / m % parts", r0="lo % m")
         with c.while_("lo < hi"):
             c.var_at_most("rows", "m - r0 < hi - lo ? m - r0 : hi - lo", ROWS)
             self.shift([*self.unravel("row", sizes[:-1], "o"), "r0"], "a")
             self.still("a")
-            with c.loop("j", "0", "n", f"({self.width})"):
-                c.let(w=f"n - j < {self.width} ? n - j : {self.width}")
+            c.let(end="n - p0 * part < part ? n : (p0 + 1) * part")
+            with c.loop("j", "p0 * part", "end", f"({self.width})"):
+                c.let(w=f"end - j < {self.width} ? end - j : {self.width}")
                 self.strip()
             c.update("lo += rows", "r0 += rows")
-            c.update("r0 = 0", "row++", when="r0 == m")
+            c.update("r0 = 0", "p0++", when="r0 == m")
+            c.update("p0 = 0", "row++", when="p0 == parts")
 
     def arrays(self):
         c, values = self.c, self.k.values

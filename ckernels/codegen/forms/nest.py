@@ -40,6 +40,7 @@ class Nest:
         self.fetched = {v.operand: i for i, v in enumerate(kernel.values) if v.op == "fetch"}
         self.places = passes.places(kernel)
         self.turned = {}  # operand: where its element i lies meanwhile
+        self.rows_held = {}  # operand: (pointer, index term of a run) of rows that lie side by side
         self.changed = []  # names of the changes that were made
 
     # ---- loops ----------------------------------------------------------------------------------
@@ -86,6 +87,10 @@ class Nest:
                 other, gap = op.beside
                 self.c.move(i, f"{level}{i}{tag}", f"{level}{other}{tag}", [str(gap)])
                 continue
+            if level == "b" and i in self.rows_held:
+                source, term = self.rows_held[i]
+                self.c.move(i, f"b{i}{tag}", source, [term.format(names[0])])
+                continue
             terms = [f"{v} * {s}" for v, s in zip(names, far if level == "a" else run)]
             if extra and inner != "0":
                 terms.append(steps(self.along(i, extra), inner))
@@ -105,7 +110,7 @@ class Nest:
         """Where operand i has element j; of a running index, its number there."""
         if i in self.turned:
             return self.turned[i].format(tag=tag)
-        inner = self.strides[i][0]
+        inner = "1" if pointer == "b" and i in self.rows_held else self.strides[i][0]
         at = steps(j, inner)
         if self.k.operands[i].role != "index":
             return f"{pointer}{i}{tag}[{at}]"

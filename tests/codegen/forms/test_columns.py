@@ -52,3 +52,24 @@ def test_near_misses():
     assert not is_alone(lambda x: ops.var(x, 0), x)  # two loops over rows
     w = RNG.normal(size=600).astype("float32")  # its exponentials are kept for all rows
     assert not is_alone(lambda x, w: ops.sum(x * ops.exp(w), 0), x, w)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "bool"])
+def test_short_rows_of_bytes(dtype):
+    """Words of a row are laid side by side: whole ones, parts, strips that are not whole."""
+    table = RNG.integers(-120, 120, (333, 22)).astype(dtype)
+    for n in (*range(1, 11), 15, 16, 17, 20):
+        for x in (table[:, :n].copy(), table[:, -n:], table[::-1, :n], table[:, : 2 * n : 2]):
+            plan(lambda x: [ops.argmax(x, 1), ops.max(x, 1), ops.min(x, 1), ops.any(x, 1)], x)
+            plan(lambda x: ops.sum(x, 1), x)
+    for rows in (*range(14, 20), 63, 64, 65, 300):
+        plan(lambda x: ops.argmin(x, 1), table[-rows:, -9:])
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, "int32", "int64"])
+def test_places_in_rows_of_a_few_vectors(dtype):
+    x = numbers(dtype, 40, 60)
+    for n in (15, 16, 17, 31, 32, 47, 48, 49):
+        for part in (x[:, :n].copy(), x[:, -n:]):
+            plan(lambda x: [ops.argmax(x, 1), ops.argmin(x, 1)], part)
+            plan(lambda x: [ops.max(x, 1), ops.argmax(x, 1)], part)

@@ -71,6 +71,29 @@ def test_all_lengths(build, dtype, rtol):
         np.testing.assert_allclose(f(x, y)[0], NUMPY[build](x, y), rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype, rtol", [("float32", 2e-6), ("float64", 1e-14)])
+def test_few_centres(dtype, rtol):
+    """Points lie along vectors then, in parts; results and operands of any strides."""
+
+    def build(x, y, r, c):
+        return [squared(x, y) * ops.expand_dims(r, 1) + c, ops.transpose(squared(y, x))]
+
+    f, forms = runner(build, (None, None), (None, None), (None,), (None,), dtype=dtype)
+    shapes = [(m, n, 5) for m in (16, 33, 511, 512, 513, 1024, 1100) for n in (3, 8, 15)]
+    shapes += [(700, 4, k) for k in (1, 2, 64, 65)]
+    for m, n, k in shapes:
+        x, y = normal(2 * m, k, dtype=dtype)[::2], normal(k, n, dtype=dtype).T
+        r, c = normal(m, dtype=dtype), normal(n, dtype=dtype)
+        d = NUMPY[squared](x.astype("float64"), y.astype("float64"))
+        first, second = f(x, y, r, c)
+        np.testing.assert_allclose(first, d * r[:, None] + c, rtol=1e3 * rtol, atol=1e3 * rtol)
+        np.testing.assert_allclose(second, d, rtol=rtol)
+        assert k != 5 or set(forms()) == {"contraction"}
+    for m, n in ((16, 2), (15, 15), (2, 100)):
+        f(normal(m, 5, dtype=dtype), normal(n, 5, dtype=dtype), normal(m), normal(n))
+        assert "contraction" not in forms()
+
+
 def test_epilogues_and_several_results():
     """What follows the sums, with operands of one row, one column, one element and none."""
 
@@ -227,8 +250,8 @@ NEAR = {
     "a choice": (lambda x, y: ops.sum(ops.maximum(*pairs(x, y)), 2), (20, 9), (20, 9)),
     "a tensor of all axes": (lambda x, y: ops.sum(x * y, 2), (20, 30, 9), (20, 1, 9)),
     "one operand alone": (lambda x, y: ops.sum(ops.square(x), 2) + y, (20, 30, 9), (20, 30)),
-    "few columns": (squared, (20, 9), (15, 9)),
-    "few rows": (squared, (7, 9), (20, 9)),
+    "few of both": (squared, (15, 9), (15, 9)),
+    "two rows": (squared, (2, 9), (20, 9)),
     "stored along the axis": (
         lambda x, y: [squared(x, y), ops.square(ops.sub(*pairs(x, y)))], (20, 9), (20, 9)),
 }  # fmt: skip

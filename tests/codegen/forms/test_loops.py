@@ -17,6 +17,7 @@ BLOCK = RNG.normal(size=(6, 5, 300)).astype("float32")
 TRUE, GATES = X > 0, RNG.normal(size=(9, 30)).astype("float32")
 TRUE_BLOCK = RNG.normal(size=(6, 5, 300)) > 2
 SHORT = RNG.normal(size=(3000, 12))
+BYTES = RNG.integers(0, 250, (3000, 12)).astype("uint8")
 THREE = RNG.normal(size=(30000, 3)).astype("float32")
 MANY = np.tile(THREE, (24, 1))  # fewer products of short rows are stored first, then lie as one
 SOME, PLACES = np.int64(17), RNG.integers(0, 50, 50)
@@ -147,6 +148,16 @@ CASES = {
         [(lambda x: ops.sum(ops.square(x), 1), FLOATS),  # cheap
          (lambda x: ops.prod(x / 9 + 1, 1), FLOATS),
          (lambda x: ops.prod(ops.exp(x / 900)), ROWS)],  # chunks, no rows
+    ),
+    "rows turned": (
+        [(lambda x: ops.argmax(x, 1), BYTES), (lambda x: ops.any(x, 1), BYTES > 0),
+         (lambda x: ops.max(x[:, ::2], 1), BYTES),  # every other number of a row
+         (lambda x: ops.std(ops.cast(x, "float32"), 1), BYTES),  # two loops
+         (lambda x: ops.max(ops.transpose(x), 0), BYTES),
+         (lambda x: ops.any(x[:, ::2], 0), np.tile(BYTES, (24, 1)))],  # chunks
+        [(lambda x: ops.max(x, 1), SHORT.astype("float32")), (lambda x: ops.max(x, 0), BYTES),
+         (lambda x: ops.max(x + x[:, :1], 1), SHORT),
+         (lambda x: ops.max(x, (0, 2)), TRUE_BLOCK[..., :7])],  # runs of several axes
     ),
     "several rows": (
         [(lambda x: ops.sum(x, 0), FLOATS), (lambda x: ops.sum(ops.square(x), 0), X)],
