@@ -241,7 +241,7 @@ class Branches:
         if ask is None or not gives_arrays(ask[0]):
             return None
         ways = [self.node((*answers, way)) for way in (False, True)]
-        return (ask[0], tuple(ask[1]), *ways) if ways != [None, None] else None
+        return (entry_of(ask[0]), tuple(ask[1]), *ways) if ways != [None, None] else None
 
     def run(self, leaves):
         """(whether the trace holds, the result) of a call. NotTraced for one that is NumPy's."""
@@ -287,6 +287,12 @@ def gives_arrays(function):
     """Whether a compiled function gives a list of arrays for arrays: pieces with NumPy between them
     do as well."""
     return type(function) is runtime.Function or isinstance(function, StagedFunction)
+
+
+def entry_of(function):
+    """What the runtime calls for a compiled function: of pieces the first."""
+    whole = isinstance(function, StagedFunction) and not function.stores
+    return function.start if whole else function
 
 
 def value_of(ask, leaves):
@@ -626,8 +632,8 @@ class Traced:
                 place, more = 0, place
             parts.append((HOWS.index(how), place, owner, copied, more))
         mutated = tuple([number for pair in self.mutated for number in pair])
-        return (self.compiled, tuple(self.used), self.guarded, mutated, tuple(self.arrays),
-                tuple(parts), self.described)  # fmt: skip
+        return (entry_of(self.compiled), tuple(self.used), self.guarded, mutated,
+                tuple(self.arrays), tuple(parts), self.described)  # fmt: skip
 
     def refused(self):
         """What the compiler said of kernels in whose place NumPy runs, or None."""

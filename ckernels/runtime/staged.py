@@ -5,6 +5,8 @@ worked out once for a class of shapes and kept: later calls look them up. A mask
 another number of elements gives another member of the same class, not a new class.
 """
 
+import functools
+
 import numpy as np
 
 from ..base import locks
@@ -22,8 +24,7 @@ from .program import Program
 from .snapshots import held, value_of
 from .state import snapshot
 
-KEPT = 64  # shapes of one cut's results that are remembered,
-CLASSES = 32  # and classes of them
+Base = object if runtime is None else runtime.Stage
 
 
 class StagedFunction(FunctionBase):
@@ -50,7 +51,8 @@ class StagedFunction(FunctionBase):
         self.types = [(np.dtype(n.dtype), n.ndim) for n in spec.inputs]
         self.leaves = self.inputs + self.variables
         self.start = Stage(self.roots)
-        self.start.known = self.inputs + [self.variables[i] for i in self.flexible]
+        known = self.inputs + [self.variables[i] for i in self.flexible]
+        self.start.use(self, (), (None, ()), (), env=self.leaves, known=known)
 
     def __call__(self, *args, **kwargs):
         arrays = None if kwargs else self.plain(args)
@@ -83,51 +85,37 @@ class StagedFunction(FunctionBase):
 
     def run(self, arrays):
         values = snapshot(self.stores) if self.stores else []
-        shapes = tuple([a.shape for a in arrays] + [values[i].shape for i in self.flexible])
-        env = dict(zip(self.leaves, [*arrays, *values]))
-        stage = self.start
-        while True:
-            following = stage.following.get(shapes)
-            if following is None:
-                if stage is self.start:
-                    for node, array in zip(self.inputs, arrays):
-                        Program.check_shape(node, array)
-                with self.lock:
-                    following = stage.keep(shapes, self.follow(stage, shapes, env))
-            stage = following
-            values = stage.operands(env)
-            if not stage.cuts:
-                return values[0] if self.spec.single else values
-            env.update(stage.compute(values))
-            for n in stage.dead:
-                del env[n]
-            shapes = tuple([env[n].shape for n in stage.known])
+        found = self.start.run([*arrays, *values])
+        return found[0] if self.spec.single else found
 
-    def follow(self, stage, shapes, env):
-        """The Stage after `stage` for these shapes of its known leaves: found by their class, else
-        planned."""
-        of, sized, kind, symbols = ShapeClass(), {n: a.shape for n, a in env.items()}, [], []
+    def follow(self, stage, slots):
+        """The Stage after `stage` for what is in these slots, which are of no class it knows."""
+        env = {n: a for n, a in zip(stage.env, slots) if n is not None}
+        if stage is self.start:
+            for node in self.inputs:
+                Program.check_shape(node, env[node])
+        with self.lock:
+            return self.planned(stage, env)
+
+    def planned(self, stage, env):
+        """The Stage after `stage` for arrays of leaves, which it learns for their class."""
+        of, sized, sizes = ShapeClass(), {n: a.shape for n, a in env.items()}, []
         numbers = dict(sized)
-        for i, (node, shape) in enumerate(zip(stage.known, shapes)):
+        for i, node in enumerate(stage.known):
             made = []
-            for k, (n, declared) in enumerate(zip(shape, node.shape)):
+            for k, (n, declared) in enumerate(zip(numbers[node], node.shape)):
                 new = declared is None and n >= LEAST
-                kind.append(None if new else n)
                 made.append(of.symbol((i, k), "", n) if new else n)
-                symbols.extend([n] * new)
+                sizes.append(-1 if new else n)
             sized[node] = tuple(made)
-        known, symbols = stage.classes.setdefault(tuple(kind), []), ints(symbols)
-        for tables, following in known:
-            if runtime.sizes(*tables, symbols) is not None:
-                return following
         cuts = self.next_cuts(stage.roots, sized)
-        if cuts and self.next_cuts(cuts, numbers) != cuts:
-            return self.plan(stage, self.next_cuts(stage.roots, numbers), env)
+        if cuts and self.next_cuts(cuts, numbers) != cuts:  # for these sizes alone
+            of, sizes = ShapeClass(), [n for node in stage.known for n in numbers[node]]
+            cuts = self.next_cuts(stage.roots, numbers)
         following = self.plan(stage, cuts, env)
         written = Written(of)
-        tables = ints(written.code, 3), ints(written.args), ints(written.assumed, 2)
-        known.insert(0, (tables, following))
-        del known[CLASSES:]
+        stage.learn(ints(sizes), ints(written.code, 3), ints(written.args),
+                    ints(written.assumed, 2), following)  # fmt: skip
         return following
 
     # ---- once per class of shapes ---------------------------------------------------------------
@@ -135,12 +123,12 @@ class StagedFunction(FunctionBase):
     def plan(self, before, nodes, env):
         """The next Stage: it computes the roots of the one before, or the nodes they need that are
         cut first."""
-        roots = before.roots
+        roots, slots = before.roots, before.env
         if not nodes:
             count = len(self.outputs)
             updates = [(v, new) for (v, _), new in zip(self.updates, roots[count:])]
             stage = Stage(())
-            stage.take(roots[:count], self.piece(env, roots[:count], updates), plain=False)
+            stage.use(self, slots, self.piece(env, roots[:count], updates), roots[:count])
             return stage
         cuts, stand_ins = [], {}
         for maker in dict.fromkeys(n.inputs[0] if n.op.name == "item" else n for n in nodes):
@@ -153,12 +141,13 @@ class StagedFunction(FunctionBase):
         computed = [n for n in dict.fromkeys(operands) if view_of(n) is None]
         rest = rebuild(roots, stand_ins)
         kept = {n: self.stand_in(n, n.shape) for n in handed_on(rest, computed)}
-        stage = Stage(rebuild(rest, kept) if kept else rest, cuts)
-        stage.kept = list(kept.values())
-        values, needed = [*env, *stage.kept, *stand_ins.values()], set(leaves(stage.roots))
-        stage.known = [n for n in values if n in needed and None in n.shape]
-        stage.dead = [n for n in values if n not in needed]
-        stage.take(operands, self.piece(env, computed + list(kept), []) if computed else None)
+        stage = Stage(rebuild(rest, kept) if kept else rest)
+        needed = set(leaves(stage.roots))
+        piece = self.piece(env, computed + list(kept), []) if computed else (None, ())
+        made = [leaf for cut in cuts for leaf in cut.leaves]
+        env = [n if n in needed else None for n in [*slots, *kept.values(), *made]]
+        known = [n for n in env if n is not None and None in n.shape]
+        stage.use(self, slots, piece, computed, operands, cuts, len(kept), env, known)
         return stage
 
     @staticmethod
@@ -261,54 +250,31 @@ class StagedFunction(FunctionBase):
         return "\n\n".join(f.explain(rewrites) for f in self.pieces.values())
 
 
-class Stage:
+class Stage(Base):
     """One step of a call: `cuts` are what to compute in NumPy; none: the last piece.
 
-    roots: the graph with leaves in the place of what was computed; known: leaves whose shapes
-    decide what comes next; following: {their shapes: next Stage}; classes: {kind of shapes:
-    [(tables that tell whether shapes are of a class, next Stage)]}.
+    roots: the graph with leaves in the place of what was computed; env: the leaf in each slot, None
+    where nothing reads it any more; known: leaves whose shapes decide what comes next.
     """
 
-    def __init__(self, roots, cuts=()):
-        self.roots, self.cuts = roots, cuts
-        self.following, self.classes, self.known = {}, {}, []
-        self.piece, self.read, self.sources = None, (), ()
-        self.kept = []  # leaves for what the piece computes and later pieces need too
-        self.dead = []  # leaves that nothing reads any more
+    def __init__(self, roots):
+        self.roots = roots
 
-    def take(self, nodes, piece, plain=True):
-        """Read `nodes` from the piece: in their order, or with `plain` views of leaves from the
-        leaves and each other node once."""
-        self.piece, self.read = piece or (None, ())
-        if not plain:
-            self.sources = None
-            return
-        views = {n: view_of(n) for n in nodes}
-        position = {n: k for k, n in enumerate(n for n in views if views[n] is None)}
-        self.sources = [position[n] if views[n] is None else views[n] for n in nodes]
-
-    def keep(self, shapes, stage):
-        if len(self.following) >= KEPT:
-            self.following.clear()
-        self.following[shapes] = stage
-        return stage
-
-    def operands(self, env):
-        computed = self.piece(*[env[n] for n in self.read]) if self.piece else ()
-        if self.kept:
-            env.update(zip(self.kept, computed[-len(self.kept) :]))
-        if self.sources is None:
-            return computed
-        return [computed[s] if type(s) is int else s.value(env) for s in self.sources]
-
-    def compute(self, values):
-        """{leaf: array} of what NumPy computes here; values: the operands of all cuts."""
-        found, first = {}, 0
-        for cut in self.cuts:
-            end = first + len(cut.maker.inputs)
-            found.update(zip(cut.leaves, cut.compute(values[first:end])))
-            first = end
-        return found
+    def use(self, owner, slots, piece, computed, operands=(), cuts=(), kept=0, env=(), known=()):
+        """Say what the runtime does. slots: the leaves before; piece: (function, the leaves it
+        reads); computed: what it gives first, before `kept` leaves of later pieces; env: the leaves
+        then."""
+        function, read = piece
+        at = {n: i for i, n in enumerate(slots) if n is not None}
+        places = {n: k for k, n in enumerate(computed)}
+        given = [(0, places[n], None) if n in places else view_of(n).source(at) for n in operands]
+        self.env, self.known = env, known
+        dead = [
+            i for i, n in enumerate(env) if n is None and (i >= len(slots) or slots[i] is not None)
+        ]
+        self.take(owner, function, tuple([at[n] for n in read]),
+                  tuple([env.index(n) for n in known]), tuple(dead), len(slots), kept,
+                  tuple(given), tuple([c.described() for c in cuts]))  # fmt: skip
 
 
 class Uncompiled:
@@ -316,25 +282,44 @@ class Uncompiled:
 
     def __init__(self, maker, stand_ins):
         self.maker, self.leaves = maker, stand_ins
-        self.dtypes = [np.dtype(n.dtype) for n in stand_ins]
-        self.template = cheap_template(maker)
+        self.dtypes = tuple([np.dtype(n.dtype) for n in stand_ins])
+
+    def described(self):
+        """What the runtime knows of it: see `Stage.take`."""
+        maker, plain = self.maker, None
+        template = cheap_template(maker)
+        if template is not None:
+            plain = part_of(template)
+        elif maker.op.name == "arange" and maker.dtype == "int64" and all(
+            is_discrete(n.dtype) for n in maker.inputs
+        ):  # fmt: skip
+            plain = int64_arange
+        elif maker.op.name in reference.QUIET and maker.op.oracle is not None:
+            plain = functools.partial(maker.op.oracle, maker.attrs)
+        places = maker.op.name in ("mask_indices", "nonzero")
+        axis = maker.attrs["axis"] if maker.op.name == "mask_indices" else -1
+        return int(places), len(maker.inputs), axis, plain, self.compute, self.dtypes
 
     def compute(self, values):
-        """Arrays of the maker's results."""
-        maker = self.maker
-        if self.template is not None:
-            x, scalars = values[0], [int(v) for v in values[1:]]
-            key = tuple(
-                [
-                    slice(*[scalars[b[1]] if type(b) is tuple else b for b in bounds])
-                    for bounds in self.template
-                ]
-            )
-            return [x[key]]
-        result = reference.apply_oracle(maker, values)
-        results = result if maker.outs is not None else (result,)
-        return [r if type(r) is np.ndarray and r.dtype is d else np.asarray(r, d)
-                for r, d in zip(results, self.dtypes)]  # fmt: skip
+        """Arrays of the maker's results, or an error that says what is wrong."""
+        result = reference.apply_oracle(self.maker, values)
+        return list(result) if self.maker.outs is not None else [result]
+
+
+def int64_arange(*bounds):
+    return np.arange(*[int(n) for n in bounds], dtype=np.int64)
+
+
+def part_of(template):
+    """The function of an array, and of the numbers that a template of slices leaves open, which
+    gives that part."""
+
+    def part(x, *numbers):
+        numbers = [int(n) for n in numbers]
+        return x[tuple([slice(*[numbers[b[1]] if type(b) is tuple else b for b in bounds])
+                        for bounds in template])]  # fmt: skip
+
+    return part
 
 
 def handed_on(roots, computed):
@@ -380,12 +365,13 @@ class View:
     def __init__(self, leaf, moves):
         self.leaf, self.moves = leaf, moves
 
-    def value(self, env):
-        leaf = self.leaf
-        if leaf.value is not None:
-            array = leaf.value
-        else:
-            array = env[leaf]
+    def source(self, at):
+        """Where it is found: see `Stage.take`. at: {leaf: slot}."""
+        if self.leaf.value is not None:
+            return 2, 0, self.moved(self.leaf.value)
+        return 1, at[self.leaf], self.moved if self.moves else None
+
+    def moved(self, array):
         for node in self.moves:
             array = node.op.oracle(node.attrs, array, *(i.value for i in node.inputs[1:]))
         return array

@@ -8,6 +8,7 @@ from plan.test_pipeline_work import calls
 
 import ckernels as K
 from ckernels.base.errors import KeyShapeError, ShapeError
+from ckernels.base.native import runtime
 
 TABLES = [np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[1.0, 2.0, 0.0], [3.0, 0.0, 4.0]])]
 
@@ -22,6 +23,57 @@ def test_indices_of_what_is_not_zero(table):
     np.testing.assert_array_equal(got[1], np.nonzero(table)[1])
     assert got[2] == table.sum()
     np.testing.assert_array_equal(got[3], table[table > 0] * 2)
+
+
+LAID = [
+    np.random.default_rng(4).random((5, 40)) < 0.5,
+    np.asfortranarray(np.random.default_rng(5).random((3, 4, 7)) < 0.3),
+    (np.arange(60) % 3 == 0)[::-2],
+    np.arange(9, dtype="uint8").view("bool"),
+    np.ones((2, 8), bool),
+    np.zeros((4, 3), bool),
+    np.ones((3, 0, 2), bool),
+    np.ones((0, 3), bool),
+]
+
+
+@pytest.mark.parametrize("mask", LAID, ids=[f"{m.shape}" for m in LAID])
+def test_places_of_masks_however_they_lie(mask):
+    m = K.placeholder((None,) * mask.ndim, dtype="bool")
+    x = K.placeholder((None,) * mask.ndim, dtype="int64")
+    f = K.function([m, x], [*K.nonzero(m), x[m]])
+    values = np.arange(mask.size).reshape(mask.shape)
+    *places, taken = f(mask, values)
+    for place, known in zip(places, np.nonzero(mask)):
+        assert place.dtype == "int64"
+        np.testing.assert_array_equal(place, known)
+    np.testing.assert_array_equal(taken, values[mask.astype("uint8") != 0])
+    with pytest.raises(KeyShapeError):
+        f(mask, np.zeros([n + 1 for n in mask.shape], "int64"))
+
+
+def test_a_stage_that_is_not_well_formed_is_refused():
+    whole = ((), (), (), 0, 0, (), ())
+    for wrong in [
+        (None, None, *whole[:-1], ((0, 0, -1, None, None, ()),)),  # no operand
+        (None, None, *whole[:-2], ((3, 0, None),), ()),  # from nowhere
+        (None, None, *whole[:-2], ((2, 0, None),), ()),  # no object
+        (None, None, *whole[:-2], ((2, 0, 1),), ()),  # an operand of nothing
+    ]:
+        with pytest.raises(ValueError):
+            runtime.Stage().take(*wrong)
+    stage, ints = runtime.Stage(), np.array
+    stage.take(None, None, *whole)
+    with pytest.raises(ValueError):
+        stage.take(None, None, *whole)
+    empty = ints([[0, 0, 0]])[:0], ints([0])[:0], ints([[0, 0]])[:0]
+    for sizes, code, args, assumed in [
+        (ints([-1]), ints([[1, 1, 0]]), *empty[1:]),  # one symbol, and the second is asked for
+        (ints([3]), ints([[0, 3]]), *empty[1:]),
+        (ints([3]), *empty[:2], ints([[0, 0]])),
+    ]:
+        with pytest.raises(ValueError):
+            stage.learn(sizes, code, args, assumed, runtime.Stage())
 
 
 def test_updates_are_applied_by_the_last_piece_only():

@@ -281,5 +281,11 @@ extern PyType_Spec ck_raw_spec;
 /* ---- dispatch.c: what `ck.jit` returns ---- */
 extern PyTypeObject *ck_dispatch_type;
 extern PyType_Spec ck_dispatch_spec;
+PyObject *ck_list_of_arrays(PyObject *function, PyObject *const *args, Py_ssize_t n);    /* results.c */
+
+/* ---- stages.c: pieces of a function with NumPy between them ---- */
+extern PyTypeObject *ck_stage_type;
+extern PyType_Spec ck_stage_spec;
+PyObject *ck_stage_call(PyObject *self, PyObject *const *args, Py_ssize_t n);
 
 #endif

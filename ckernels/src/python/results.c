@@ -20,7 +20,7 @@ static PyObject *as_array(PyObject *x)
 }
 
 /* What a function of Python's gives, as a list of arrays. */
-static PyObject *list_of_arrays(PyObject *function, PyObject *const *args, Py_ssize_t n)
+PyObject *ck_list_of_arrays(PyObject *function, PyObject *const *args, Py_ssize_t n)
 {
     PyObject *packed = PyTuple_New(n);
     for (Py_ssize_t i = 0; packed && i < n; i++)
@@ -49,7 +49,9 @@ static PyObject *computed(const node *at, PyObject *const *leaves, outcome *out)
     if (n == at->used.n)
         found = PyObject_TypeCheck(at->function, ck_function_type)
                     ? ck_call(at->function, used, n, NULL)
-                    : list_of_arrays(at->function, used, n);
+                    : PyObject_TypeCheck(at->function, ck_stage_type)
+                    ? ck_stage_call(at->function, used, n)
+                    : ck_list_of_arrays(at->function, used, n);
     if (!found && at->function && PyObject_TypeCheck(at->function, ck_function_type)
         && ((ck_function *)at->function)->written) {
         ((ck_function *)at->function)->written = 0;

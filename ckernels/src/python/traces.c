@@ -196,7 +196,8 @@ static int parse_node(const trace *t, PyObject *given, node **out)
         return PyCallable_Check(function) ? 0 : wrong("calls are left to a callable");
     }
     at->function = function == Py_None ? NULL : function;
-    if (at->function && !PyCallable_Check(function))
+    if (at->function && !PyCallable_Check(function)
+        && !PyObject_TypeCheck(function, ck_stage_type))
         return wrong("a compiled function is a callable");
     if (parse_numbers(t, PyTuple_GET_ITEM(given, 1), &at->used, 1, 0) < 0)
         return -1;
