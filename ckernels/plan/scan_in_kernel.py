@@ -126,6 +126,8 @@ class Ways(NamedTuple):
     apart: bool  # whether no quick step reads or writes what another one writes
     start: list  # lines before quick steps
     cuts: list = ()  # C of steps after which these lines have to come again
+    few: int = 0  # careful steps before quick ones are looked for,
+    sought: list = ()  # by these lines
 
 
 class ScanKernel:
@@ -505,7 +507,7 @@ class ScanKernel:
                 for line in statements or ():
                     if isinstance(line, Exit):
                         with self.block(f"if (!({line.test}))"):
-                            self.end_step(scan.moving, states, k, outermost, "1")
+                            self.end_step(scan.moving, states, k, outermost, "1", found.few)
                     elif isinstance(line, Other):
                         after, meant = self.tag, self.meant
                         self.tag, self.meant = before + line.at, {**meant, **line.meant}
@@ -513,11 +515,11 @@ class ScanKernel:
                         self.tag, self.meant = after, meant
                     else:
                         self.put(line)
-                self.end_step(scan.moving, states, k, outermost)
+                self.end_step(scan.moving, states, k, outermost, None, found.few)
                 both.append(self.lines)
             self.vectors |= found.spreads()
             ways = Ways(found.before, both[0], found.quick and both[1], found.apart, found.start,
-                        found.cuts)  # fmt: skip
+                        found.cuts, found.few, found.few and found.sought)  # fmt: skip
         self.depth -= 1
         self.lines = lines
         return ways
@@ -546,22 +548,45 @@ class ScanKernel:
             self.stretch(moving, k, end, ways.careful)
             return
         ended = f" && !e{k}" if moving.flag is not None else ""
+        if ways.few:
+            self.first_steps(moving, k, end, ways)
+            return
         with self.block(f"while ({j} < {end}{ended})"):
             self.put(f"const int quick = {j} >= {f} && {j} < {g};",
                      f"int64_t stop{k} = {j} < {f} ? {f} : quick ? {g} : {end};",
                      f"stop{k} = stop{k} < {end} ? stop{k} : {end};")  # fmt: skip
             with self.block("if (quick)"):
-                if ways.cuts:
-                    with self.block(f"while ({j} < stop{k}{ended})"):
-                        self.put(f"int64_t cut{k} = stop{k};")
-                        for cut in ways.cuts:
-                            after = f"{cut} + 1 > {j} && {cut} + 1 < cut{k}"
-                            self.put(f"cut{k} = {after} ? {cut} + 1 : cut{k};")
-                        self.quick_steps(moving, k, f"cut{k}", ways)
-                else:
-                    self.quick_steps(moving, k, f"stop{k}", ways)
+                self.between_cuts(moving, k, ways)
             with self.block("else"):
                 self.stretch(moving, k, f"stop{k}", ways.careful)
+
+    def first_steps(self, moving, k, end, ways):
+        """The steps before `end` of a loop that data end: some careful ones, and where there are
+        more, quick ones, and again careful ones after these."""
+        j, f, g = (f"{x}{k}" for x in "jfg")
+        self.put(f"int64_t stop{k} = {ways.few} < {end} ? {ways.few} : {end};", f"careful{k}:;")
+        self.stretch(moving, k, f"stop{k}", ways.careful)
+        with self.block(f"if ({j} < {end})"):
+            self.put(*ways.sought, f"stop{k} = {j} < {f} && {f} < {end} ? {f} : {end};")
+            with self.block(f"if ({j} >= {f} && {j} < {g})"):
+                self.put(f"stop{k} = {g} < {end} ? {g} : {end};")
+                self.between_cuts(moving, k, ways)
+                self.put(f"stop{k} = {end};")
+            self.put(f"if ({j} < {end}) goto careful{k};")
+        self.put(f"left{k}:;")
+
+    def between_cuts(self, moving, k, ways):
+        """The quick steps before `stop`."""
+        if not ways.cuts:
+            self.quick_steps(moving, k, f"stop{k}", ways)
+            return
+        ended = f" && !e{k}" if moving.flag is not None else ""
+        with self.block(f"while (j{k} < stop{k}{ended})"):
+            self.put(f"int64_t cut{k} = stop{k};")
+            for cut in ways.cuts:
+                after = f"{cut} + 1 > j{k} && {cut} + 1 < cut{k}"
+                self.put(f"cut{k} = {after} ? {cut} + 1 : cut{k};")
+            self.quick_steps(moving, k, f"cut{k}", ways)
 
     def quick_steps(self, moving, k, end, ways):
         """Those before `end`, of which no index is looked at."""
@@ -633,8 +658,8 @@ class ScanKernel:
             self.put(f"char *const {self.rows[row]} = {moved(self, moving.moves[row], j, t)};")
         self.put(f"(void){t};")
 
-    def end_step(self, moving, states, k, outermost, ended=None):
-        """ended: C of whether it is the last step, if not that of its flag."""
+    def end_step(self, moving, states, k, outermost, ended=None, few=0):
+        """ended: C of whether it is the last step, if not that of its flag; few: see Ways."""
         for state in states:
             new = self.variables[state.new]
             if self.is_trace(moving, state):
@@ -645,8 +670,8 @@ class ScanKernel:
         if moving.flag is not None:
             told = f"told[{ENDED}] = 1; " if outermost else ""
             flag = ended or f"*(const uint8_t *)({self.place(*moving.flag)})"
-            self.put(f"if ({flag}) "
-                     f"{{ {told}e{k} = 1; j{k}++; break; }}")  # fmt: skip
+            out = f"goto left{k}" if few else "break"
+            self.put(f"if ({flag}) {{ {told}e{k} = 1; j{k}++; {out}; }}")
 
     @staticmethod
     def is_trace(moving, state):

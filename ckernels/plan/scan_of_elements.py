@@ -24,6 +24,7 @@ DEEPEST = 100  # terms that are made of each other
 MOST_LOOKED_INTO = 10_000  # terms, each as often as other truth values are known of it
 LONGEST = 1 << 21  # elements from the index of a step to that of the next
 MOST_PARTS = 16  # of which the least is sought in another order than they are written
+FEW_STEPS = 8  # of loops that data end; most of them have no more
 MOST_BACK = 4  # steps for which a number that was put is kept for those that read it again
 
 
@@ -76,6 +77,7 @@ class ScanOfElements(Terms):
         self.split = split  # whether there are quick steps beside careful ones
         self.moment = 0  # the event that is written
         self.late, self.hot, self.bounds = [], [], set()
+        self.few, self.sought = 0, []  # steps before it is found out which are quick, and how
 
     @classmethod
     def of(cls, kernel, scan, k, tag):
@@ -92,9 +94,20 @@ class ScanOfElements(Terms):
             return None
         steps.write()
         if steps.bounds and not steps.kept and scan.moving.flag is not None:
-            steps = cls(kernel, scan, k, tag, steps.wary, split=False)
-            steps.write()
+            plain = cls(kernel, scan, k, tag, steps.wary, split=False)
+            plain.write()
+            if not kernel.around[:-1]:
+                return plain
+            steps.begin_with(plain)
+        elif steps.bounds:
+            steps.before += steps.sought
         return steps
+
+    def begin_with(self, plain):
+        """Let the first steps be those of `plain`, of the same scan: a loop that data end seldom has
+        many, so where its quick steps are is found out after a few."""
+        self.few, self.careful = FEW_STEPS, plain.careful
+        self.sought, self.before = [*self.before, *self.sought], plain.before
 
     # ---- indices --------------------------------------------------------------------------------
 
@@ -196,17 +209,15 @@ class ScanOfElements(Terms):
         self.exits, self.left_by = self.early_exits(), set()
         self.statements(self.quick, True)
         self.apart = self.is_apart()
-        k, begun = self.k, "0" if self.kernel.around[:-1] else "lo"
-        starts = []
+        k, starts = self.k, []
         for name, by in self.rising.items():
-            start = f"(int64_t)((uint64_t){name}[0] - (uint64_t)({by}) * (uint64_t){begun})"
+            start = f"(int64_t)((uint64_t){name}[0] - (uint64_t)({by}) * (uint64_t)j{k})"
             starts.append(f"const int64_t b{k}_{name} = {start};")
         starts += [f"(void)b{k}_{name};" for name in self.rising]
         self.before = [*starts, *self.before.lines]
         self.careful = (self.careful if self.split else self.quick).lines
         self.quick = self.quick.lines if self.bounds else None
-        if self.bounds:
-            self.before += [*self.late, f"int64_t f{k} = 0, g{k} = m{k};", *self.hot]
+        self.sought = [*self.late, f"int64_t f{k} = 0, g{k} = m{k};", *self.hot]
 
     def define(self, lines, term):
         """C of a term, whose statements are put to these lines where they are not there."""

@@ -940,7 +940,41 @@ def test_what_is_read_to_end_steps_is_not_read_where_they_have_ended(n, dtype, t
         jitted = ck.jit(function)
         beside(function, jitted, given)
         assert not jitted.report()["numpy"]
-        assert n < 7 or texts[-1].count("break;") == ends
+        if n >= 7:
+            left = texts[-1].count("break;") + texts[-1].count("goto left")
+            assert left == ends * (1 + ("goto careful" in texts[-1]))
+
+
+def walks(by):
+    def walk(x, first, ends):
+        for k in range(len(first)):
+            i = first[k]
+            turns = 0
+            while x[i] > 0 and turns < 100:
+                ends[k] += x[i]
+                i += by
+                turns += 1
+            ends[k] += i
+        return x, ends
+
+    return walk
+
+
+@pytest.mark.parametrize("by", [1, -1, 3, -2])
+def test_loops_that_data_end_look_at_indices_until_they_have_taken_some_steps(by, texts):
+    n, walk = 40, walks(by)
+    jitted = ck.jit(walk)
+    for end in (0, 3, 7, 8, 9, 19, 39):
+        x = np.ones(n)
+        x[[end, (end + 1) % n, (end + 2) % n]] = 0
+        near = [end - by * k for k in (0, 1, 7, 8, 9, 10, 11, 12)]
+        first = np.array([*[i for i in near if -n <= i < n], end - n])
+        beside(walk, jitted, (x, first, np.zeros(len(first), int)))
+    assert not jitted.report()["numpy"] and "goto careful" in texts[-1]
+    for turns in (0, 1, 7, 8, 9, 19):  # before one ends that way
+        first = np.array([n - by * turns if by > 0 else -n - 1 - by * turns])
+        with pytest.raises(IndexError):
+            jitted(np.ones(n), first, np.zeros(1, int))
 
 
 def carried(x, y):
