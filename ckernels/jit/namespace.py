@@ -14,7 +14,7 @@ import types
 import numpy as np
 
 from ..base.errors import NotSupported
-from ..graph.node import constant
+from ..graph.node import Node, constant
 from ..numpy.methods import VIEWS, in_order
 from ..numpy.promote import NUMPY, kind_of
 from ..numpy.rows import as_operand, call
@@ -493,6 +493,50 @@ def given(trace, x):
     return trace.operand(x) if isinstance(x, (ArrayValue, PythonNumber)) else x
 
 
+def with_handles(trace, function):
+    """A function of tensors, K.relu, as one that takes traced arrays and gives such."""
+
+    def node(x):
+        if isinstance(x, (ArrayValue, PythonNumber, Growing)):
+            x = trace.operand(x)
+            return x.read() if isinstance(x, ArrayValue) else getattr(x, "node", x)
+        return _mapped(node, x)
+
+    def array(x):
+        if isinstance(getattr(x, "node", None), Node):
+            return result(trace, x.node)
+        return _mapped(array, x)
+
+    @functools.wraps(function)
+    def called(*args, **kwargs):
+        return array(function(*node(args), **node(kwargs)))
+
+    return called
+
+
+def _mapped(function, x):
+    """A list, tuple or dict with function(part) of its parts; anything else as it is."""
+    if type(x) is dict:
+        return {k: function(v) for k, v in x.items()}
+    return type(x)(map(function, x)) if type(x) in (list, tuple) else x
+
+
+def takes_handles(value):
+    """Whether a function is one of those that take and give tensors."""
+    return isinstance(value, types.FunctionType) and value.__module__.startswith("ckernels.api.")
+
+
+class HandleModule:
+    """A module of such functions, as a traced function sees it."""
+
+    def __init__(self, trace, module):
+        self.__dict__.update(trace=trace, module=module)
+
+    def __getattr__(self, name):
+        found = getattr(self.module, name)
+        return with_handles(self.trace, found) if takes_handles(found) else found
+
+
 class MathModule:
     """The module math: functions that are computed as nodes for traced numbers."""
 
@@ -551,7 +595,10 @@ def builtin_names():
 
 
 # objects of this room that a trace can reach
-REACHABLE = (Namespace, Transforms, Linear, OfLists, MathModule, Forbidden, Range, Indexed)
+REACHABLE = (
+    *(Namespace, Transforms, Linear, OfLists, MathModule, HandleModule, Forbidden),
+    *(Range, Indexed),
+)
 
 
 def library(module):

@@ -443,7 +443,11 @@ class TracedNames:
         if isinstance(value, types.ModuleType):
             if value.__name__.partition(".")[0] in namespace.REFUSED:
                 return namespace.Forbidden(value.__name__)
+            if value.__name__ == "ckernels" or value.__name__.startswith("ckernels.compat."):
+                return namespace.HandleModule(self.trace, value)
             return value if namespace.library(value) else UserModule(self, value)
+        if namespace.takes_handles(value):
+            return namespace.with_handles(self.trace, value)
         return self.numpy.taking_lists(value)
 
     def standing(self, value):

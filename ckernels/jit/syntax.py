@@ -22,6 +22,7 @@ CONVERSIONS = {
         np.float16, np.float32, np.float64, np.int8, np.int16, np.int32, np.int64, np.uint8,
         np.uint16, np.uint32, np.uint64, np.complex64, np.complex128)),
 }  # fmt: skip
+LAMBDA = "<lambda>"
 LATE = (ast.FunctionDef, ast.Lambda, ast.GeneratorExp)  # these may run after the turn they are of
 
 
@@ -39,9 +40,13 @@ def transformed(code):
                for c in codes(module, code)):  # fmt: skip
         return None  # the file was changed meanwhile
     nodes = places.get((code.co_name, code.co_firstlineno), ())
+    if code.co_name == LAMBDA and len(nodes) > 1:
+        nodes = of_lambda(nodes, code)
     if len(nodes) != 1 or any(map(mangled, ast.walk(nodes[0]))):
         return None
     node = copy.deepcopy(nodes[0])
+    if isinstance(node, ast.Lambda):
+        node = as_def(node)
     node.decorator_list, node.returns = [], None
     try:
         found = compiled(node, code) if FunctionSource(node).change() else None
@@ -60,7 +65,30 @@ def parsed(filename, text):
         if isinstance(node, ast.FunctionDef):
             first = min(d.lineno for d in (node, *node.decorator_list))
             places.setdefault((node.name, first), []).append(node)
+        elif isinstance(node, ast.Lambda):
+            places.setdefault((LAMBDA, node.lineno), []).append(node)
     return places, compile(text, filename, "exec", dont_inherit=True)
+
+
+def of_lambda(nodes, code):
+    """The innermost of some lambdas of one line whose body has all that the code is made from; none
+    where Python does not keep places (3.10)."""
+    places = getattr(code, "co_positions", tuple)()
+    known = [p for p in places if None not in p and (p[0], p[2]) < (p[1], p[3])]
+    fit = []
+    for node in nodes:
+        b = node.body
+        first, last = (b.lineno, b.col_offset), (b.end_lineno, b.end_col_offset)
+        if known and all(first <= (p[0], p[2]) and (p[1], p[3]) <= last for p in known):
+            fit.append((last, tuple(-x for x in first), node))
+    return [min(fit, key=lambda each: each[:2])[2]] if fit else []
+
+
+def as_def(node):
+    """A lambda as a function that returns its value."""
+    made = ast.parse("def _lambda():\n    return None").body[0]
+    made.args, made.body[0].value = node.args, node.body
+    return ast.copy_location(made, node)
 
 
 def codes(module, like):

@@ -109,6 +109,7 @@ class TurnLeaves(VaryingLeaves):
         self.turn, self.born, self.grown, self.appended = None, 0, {}, []
         self.count = None  # how many turns there are, where there is one; None: no one knows
         self.loose = False  # whether a list holds a scalar where it got Python's number
+        self.reads = []  # (element, array, its places) of what is read at places that may not exist
 
 
 class Trace(Owner):
@@ -348,6 +349,30 @@ class Trace(Owner):
                 self.guard(changed)
 
     # ---- indices ---------------------------------------------------------------------------------
+
+    def note_read(self, node, x, key):
+        loops = [r for r in self.inside if isinstance(r, TurnLeaves)]
+        if loops and not self.is_batch() and any(isinstance(k, Node) for k in key):
+            loops[-1].reads.append((node, x, key))
+
+    def exists(self, x, key):
+        """What is true where x has an element at these places; None where it plainly has."""
+        truths = []
+        for axis, k in enumerate(key):
+            size = size_of(x, axis)
+            size = constant(size, "int64") if isinstance(size, int) else size
+            if isinstance(k, Node) and not self.is_inside(k, size):
+                truths += [ops.ge(k, ops.neg(size)), ops.lt(k, size)]
+        return conjunction(truths)
+
+    def is_inside(self, place, size):
+        """Whether a sum of numbers of turns is one of 0 .. size - 1 in all turns, whatever the size
+        and the numbers of turns."""
+        low, high = self.extreme(place, -1), self.extreme(place, 1)
+        if low is None or high is None or low.value is None or low.value < 0:
+            return False
+        left = terms(high, -1, terms(size, 1, {}))
+        return left.pop(None, 0) >= 1 and not any(left.values())
 
     def place(self, node):
         """An index that exists where the branch that is being traced is not taken, too. What is

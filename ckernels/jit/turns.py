@@ -635,6 +635,7 @@ class Turns:
                 self.carries += zip(first, carried.inputs[k], news)
             self.names_left.append((name, carried, left))
         self.guard = None
+        self.end_at_lost_reads()
         if self.level.guards:
             self.guard, kept = len(self.carries), placeholder("bool", ())
             self.level.add(kept)
@@ -654,6 +655,20 @@ class Turns:
                 raise InNumPy("shapes that data decide in each turn, which would be calls of NumPy")
         own = list(self.trace.of_turns())
         self.outputs(lambda outs: masked(outs, own, self.trace.slices))
+
+    def end_at_lost_reads(self):
+        """Let the trace be for calls in which what a turn reads, and nothing takes, exists: NumPy
+        raises where it does not, and a `while` ends there."""
+        roots = [*(now for _, _, now in self.carries), *self.level.guards]
+        known = not isinstance(self.condition, Node)
+        taken = {n.uid for n in toposort(roots if known else [*roots, self.condition])}
+        for node, x, key in self.level.reads:
+            exists = None if node.uid in taken else self.trace.exists(x, key)
+            if exists is None:
+                continue
+            self.trace.guard(exists)
+            if not known:
+                self.condition = ops.logical_and(self.condition, exists)
 
     def outputs(self, change):
         """Change all nodes that a turn leaves: change(nodes) -> nodes."""

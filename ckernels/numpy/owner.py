@@ -122,6 +122,9 @@ class Owner:
             self.foreign(array)
         return ArrayValue(self, constant(array), False, lies_plain(array))
 
+    def note_read(self, node, x, key):
+        """Note that `node` is the element x[key]."""
+
     def key(self, value, key):
         """(key over nodes, whether it gives a view, the mask where the key is one)."""
         parts = key if isinstance(key, tuple) else (key,)

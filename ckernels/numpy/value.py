@@ -240,7 +240,9 @@ class ArrayValue(np.lib.mixins.NDArrayOperatorsMixin):
             plain = self.plain and _takes_rows(key)
             return self.fresh(ops.getitem(self.read(), key), scalar, plain)
         if is_whole(key, self.ndim) and not dotted:
-            return self.fresh(ops.getitem(self.read(), key), True)
+            node = ops.getitem(self.read(), key)
+            self.owner.note_read(node, self.read(), key)
+            return self.fresh(node, True)
         if copied:
             return self.fresh(ops.getitem(self.read(), key), False, True)
         if sum(k is not None for k in key) > self.ndim:

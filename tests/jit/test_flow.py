@@ -1605,3 +1605,63 @@ def test_choices_of_choices_of_choices():
         return a
 
     check(clipped, R.normal(size=60), R.normal(size=60))  # two ways each: 2 ** 16 together
+
+
+# ---- reads that nothing takes --------------------------------------------------------------------
+
+
+def walks_off(x):
+    i, s = 0, 0.0
+    while s < 100:
+        v = x[i]
+        v = 1.0
+        s += 0.01 * v
+        i += 1
+    return s
+
+
+def walks_off_in_vain(x):
+    i, most = 0, 3.0
+    while most > 0:
+        x[i]
+        i = i + 1
+        most = most + 1
+    return i
+
+
+def counts_too_far(x, n):
+    s = 0.0
+    for i in range(n):
+        x[i]
+        s += i
+    return s
+
+
+def reads_on_a_side(x, n):
+    s = 0.0
+    for i in range(n):
+        if i < len(x):
+            v = x[i]
+        v = 2.0
+        s += v
+    return s
+
+
+@pytest.mark.parametrize(
+    "function, more", [(walks_off, ()), (walks_off_in_vain, ()), (counts_too_far, (60,))]
+)
+def test_a_read_that_nothing_takes_raises_where_there_is_no_such_place(function, more):
+    jitted = ck.jit(function)
+    for x in (V, V[:9], V[:0]):
+        for _ in range(2):
+            with pytest.raises(IndexError):
+                jitted(x, *more)
+    assert jitted.report()["traces"]
+
+
+def test_reads_that_nothing_takes_cost_nothing_where_they_exist():
+    for n in (0, 7, 40):
+        check(counts_too_far, V, n)
+    check(reads_on_a_side, V, 70)
+    jitted = check(walks_off, np.ones(10_001))
+    assert not jitted.report()["numpy"]

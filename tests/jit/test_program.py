@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import ckernels as ck
+from ckernels import softmax
 from ckernels.base.errors import ArgumentError, CKernelsWarning, NotSupported
 
 from .beside import check, flat, same
@@ -516,3 +517,42 @@ def test_what_a_call_leaves_in_objects_of_its_module():
     assert [f(V) for _ in range(4)] == [1, 2, 3, 4]
     np.testing.assert_allclose(TALLY["sum"], 4 * V, rtol=1e-12)
     assert not f.report()["numpy"]
+
+
+def of_tensors(x):
+    return ck.relu(x) * 2, softmax(x), ck.sum(x), ck.int_shape(x)
+
+
+def stores_into_a_tensor(x):
+    y = ck.sigmoid(x)
+    y[0] = 3
+    return y
+
+
+def sums_of_tensors(x):
+    total = 0.0
+    for i in range(len(x)):
+        total = total + ck.tanh(x[i])
+    return ck.concatenate([total, total * 2]) if ck.sum(x) > 0 else np.exp(total)
+
+
+def test_functions_of_tensors_are_of_arrays_in_a_trace():
+    x = np.random.default_rng(8).normal(size=(4, 3))
+    e = np.exp(x - x.max(-1, keepdims=True))
+    jitted = ck.jit(of_tensors, strict=True)
+    for _ in range(2):
+        found = jitted(x)
+        assert [type(y) for y in found] == [np.ndarray, np.ndarray, np.float64, tuple]
+        np.testing.assert_allclose(found[0], np.maximum(x, 0) * 2)
+        np.testing.assert_allclose(found[1], e / e.sum(-1, keepdims=True))
+        np.testing.assert_allclose(found[2], x.sum())
+        assert found[3] == (4, 3)
+    known = 1 / (1 + np.exp(-x))
+    known[0] = 3
+    np.testing.assert_allclose(ck.jit(stores_into_a_tensor, strict=True)(x), known)
+    total = np.tanh(np.abs(x)).sum(0)
+    chosen = ck.jit(sums_of_tensors, strict=True)
+    np.testing.assert_allclose(chosen(np.abs(x)), [*total, *(2 * total)])
+    np.testing.assert_allclose(chosen(-np.abs(x)), np.exp(-total))
+    slope = ck.jit.grad(lambda x: ck.sum(ck.square(x)))
+    np.testing.assert_allclose(slope(x), 2 * x)

@@ -1,6 +1,7 @@
 """Sources with control flow as calls: what is rewritten and what stays as it is."""
 
 import ast
+import sys
 import textwrap
 
 import numpy as np
@@ -126,3 +127,26 @@ def test_jumps_of_a_statement_are_its_breaks_and_returns_of_its_loops():
         body = ast.parse("while 1:\n" + "".join(f" {line}\n" for line in text.splitlines())).body
         found = [type(n).__name__ for n in syntax.loop_jumps(body[0].body[0])]
         assert found == want, text
+
+
+by_line = [lambda x: x * 2 if x > 0 else -x, lambda x, k=3: x - k if x > 1 else x]
+nested = lambda y: lambda x: x + y if x > 0 else x - y  # noqa: E731
+
+
+def test_lambdas_are_functions_that_return():
+    if sys.version_info < (3, 11):  # which of two on one line, Python does not say
+        assert transformed(by_line[0].__code__) is None
+        return
+    first, second = (transformed(f.__code__)[1] for f in by_line)
+    assert "_ck_either(x > 0, lambda: x * 2, lambda: -x)" in first
+    assert second.startswith("def _lambda(x, k=3):") and "x - k" in second
+    assert "x + y" in transformed(nested(1).__code__)[1] and transformed(nested.__code__) is None
+    assert transformed((lambda x: x + 1).__code__) is None
+
+
+def test_lambdas_that_choose_are_batches_of_rows():
+    x = np.linspace(-2, 2, 9)
+    for f in (by_line[0], nested(0.5)) if sys.version_info >= (3, 11) else ():
+        g = ck.jit.vmap(f)
+        np.testing.assert_allclose(g(x), [f(v) for v in x])
+        assert not g.report()["numpy"]
