@@ -104,8 +104,8 @@ class ScanOfElements(Terms):
         return steps
 
     def begin_with(self, plain):
-        """Let the first steps be those of `plain`, of the same scan: a loop that data end seldom has
-        many, so where its quick steps are is found out after a few."""
+        """Let the first steps be those of `plain`, of the same scan: a loop that data end has few
+        as a rule, so where its quick steps are is found out after these."""
         self.few, self.careful = FEW_STEPS, plain.careful
         self.sought, self.before = [*self.before, *self.sought], plain.before
 
