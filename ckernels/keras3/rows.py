@@ -12,6 +12,7 @@ from keras.src.backend import config
 
 from ..numpy.rows import UFUNCS
 from .casts import KEPT, result_type, standardize_dtype
+from .direct import direct, named, quiet
 from .values import Symbolic, cast, convert_to_tensor, node_of
 
 
@@ -56,34 +57,6 @@ def _kept(rule):
     return frozenset(d for d in KEPT if rule(d.name) == d.name)
 
 
-SILENT = {
-    *(np.negative, np.absolute, np.isnan, np.isfinite, np.isinf, np.floor, np.ceil, np.invert),
-    *(np.equal, np.not_equal, np.greater, np.greater_equal, np.less, np.less_equal),
-    *(np.maximum, np.minimum, np.logical_and, np.logical_or, np.logical_xor),
-    *(np.bitwise_and, np.bitwise_or, np.bitwise_xor),
-    *(np.any, np.all, np.max, np.min),
-}  # functions that never warn: the scope that keeps warnings away takes longer than small arrays do
-
-
-def quiet(eager):
-    """`eager` without warnings of overflow and of what is no number."""
-    return eager if eager in SILENT else np.errstate(all="ignore")(eager)
-
-
-@np.errstate(all="ignore")
-def _silenced(eager, *xs):
-    return eager(*xs)
-
-
-def _alike(x1, x2):
-    """Whether NumPy promotes as Keras: arrays of one dtype, or of floats beside a Python number."""
-    if x1.__class__ is np.ndarray:
-        if x2.__class__ is np.ndarray:
-            return x1.dtype is x2.dtype
-        return x1.dtype.kind == "f" and x2.__class__ in (float, int)
-    return x2.__class__ is np.ndarray and x2.dtype.kind == "f" and x1.__class__ in (float, int)
-
-
 def placed(eager, graph, *xs):
     """`eager` of arrays, or `graph` of nodes where one of the tensors `xs` is traced."""
     for x in xs:
@@ -94,7 +67,7 @@ def placed(eager, graph, *xs):
 
 def either(eager, graph, *xs):
     """`placed`, without the warnings of what computes floats."""
-    return placed(lambda *arrays: _silenced(eager, *arrays), graph, *xs)
+    return placed(quiet(eager), graph, *xs)
 
 
 def wrapped(found):
@@ -104,43 +77,39 @@ def wrapped(found):
     return Symbolic(found)
 
 
-def named(function, name):
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"keras.ops.{name} of arrays and traced values."
-    return function
-
-
 def unary(name, eager, graph=None, rule=same, out=None):
     """A function of one tensor; graph None: that of the ufunc `eager` in the rows of NumPy.
 
     out: the dtype of the result where it is not the operand's; `eager` gives it itself.
     """
-    graph, at_once, kept = graph or UFUNCS[eager].build, quiet(eager), _kept(rule)
+    graph, at_once = graph or UFUNCS[eager].build, quiet(eager)
 
     def function(x):
-        if x.__class__ is np.ndarray and x.dtype in kept:
-            return at_once(x)
         x = convert_to_tensor(x)
         x = cast(x, rule(dtype_of(x)))
-        found = either(eager, graph, x)
+        found = placed(at_once, graph, x)
         return found if out is None else cast(found, out)
 
-    return named(function, name)
+    return direct(eager, named(function, name), _kept(rule))
 
 
 def binary(name, eager, graph=None, rule=same, out=None):
     """A function of two operands that are promoted together; graph and out as for `unary`."""
-    graph, at_once, kept = graph or UFUNCS[eager].build, quiet(eager), _kept(rule)
+    graph, at_once, known = graph or UFUNCS[eager].build, quiet(eager), {}
 
     def function(x1, x2):
-        if _alike(x1, x2) and (x1 if x1.__class__ is np.ndarray else x2).dtype in kept:
-            return at_once(x1, x2)
+        arrays = x1.__class__ is x2.__class__ is np.ndarray
+        dtype = known.get((x1.dtype, x2.dtype, config.floatx())) if arrays else None
+        if dtype is not None:
+            return at_once(x1.astype(dtype, copy=False), x2.astype(dtype, copy=False))
         x1, x2 = operands(x1, x2)
         dtype = rule(promoted(x1, x2))
-        found = either(eager, graph, convert_to_tensor(x1, dtype), convert_to_tensor(x2, dtype))
+        if arrays and x1.dtype in KEPT and x2.dtype in KEPT:
+            known[x1.dtype, x2.dtype, config.floatx()] = np.dtype(dtype)
+        found = placed(at_once, graph, convert_to_tensor(x1, dtype), convert_to_tensor(x2, dtype))
         return found if out is None else cast(found, out)
 
-    return named(function, name)
+    return direct(eager, named(function, name), _kept(rule), count=2)
 
 
 AT_ONCE = {
@@ -149,17 +118,21 @@ AT_ONCE = {
     np.any: lambda x, axis, keepdims: np.logical_or.reduce(x, axis, bool, None, keepdims),
     np.all: lambda x, axis, keepdims: np.logical_and.reduce(x, axis, bool, None, keepdims),
 }  # what NumPy's functions come to for arrays
+WITHIN = {np.sum: np.add, np.prod: np.multiply}  # that add up in a dtype without a cast before
 
 
 def reduction(name, eager, graph, rule=same, out=None):
     """A reduction over axes. rule: the dtype it computes in; out: (dtype before) -> result's."""
     fast, at_once, kept = AT_ONCE.get(eager), quiet(eager), _kept(rule)
+    within = quiet(WITHIN[eager].reduce) if eager in WITHIN else None
 
     def function(x, axis=None, keepdims=False):
         if fast and x.__class__ is np.ndarray and x.dtype in kept:
             return fast(x, as_axis(axis), keepdims)
         x = convert_to_tensor(x)
         before = dtype_of(x)
+        if within and x.__class__ is np.ndarray:
+            return within(x, as_axis(axis), rule(before), None, keepdims)
         x = cast(x, rule(before))
         axis = as_axis(axis)
         if isinstance(x, Symbolic):

@@ -14,6 +14,7 @@ from .. import ops
 from ..base.errors import UsageError
 from ..graph.node import constant
 from .casts import KEPT, cast_array, cast_node, result_type, standardize_dtype
+from .direct import direct
 
 UFUNC_OPERATORS = {
     np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "truediv",
@@ -24,6 +25,9 @@ UFUNC_OPERATORS = {
     np.greater: "gt", np.greater_equal: "ge",
 }  # fmt: skip
 OPERATORS = {}  # {method of an operator: function of backend/numpy.py}, filled there
+
+
+ARRAYS = (np.ndarray, np.generic)
 
 
 class ValueAsked(UsageError):
@@ -149,8 +153,8 @@ for _name in ("neg", "abs", "invert"):
 
 def is_tensor(x):
     """Whether `x` is a value of the backend; strings in arrays are not."""
-    if isinstance(x, np.ndarray | np.generic):
-        return x.dtype.kind not in "USTO"
+    if isinstance(x, ARRAYS):
+        return x.dtype in KEPT or x.dtype.kind not in "USTO"
     return isinstance(x, Symbolic)
 
 
@@ -166,15 +170,13 @@ def is_variable(x):
     return hasattr(x, "assign") and hasattr(x, "_maybe_autocast")
 
 
-def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
+def to_tensor(x, dtype=None, sparse=None, ragged=None):
     """`x` as an array or a Symbolic, in `dtype`.
 
     x: a tensor, a Variable, a number, an array, nested lists of these. dtype: None keeps that of
     tensors, and takes Keras's for Python numbers (floatx() for floats, int32 for ints). ValueError
     for sparse and ragged tensors, which the backend does not have.
     """
-    if dtype is None and x.__class__ is np.ndarray and x.dtype in KEPT and not (sparse or ragged):
-        return x
     if x.__class__ is np.ndarray and x.dtype.kind in "biuf" and not (sparse or ragged):
         return cast_array(x, result_type(x.dtype) if dtype is None else standardize_dtype(dtype))
     if sparse:
@@ -198,6 +200,9 @@ def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
     return np.asarray(x, dtype=dtype)
 
 
+convert_to_tensor = direct(None, to_tensor, KEPT)
+
+
 def _stacked(items, dtype):
     """A list with traced values in it as one tensor."""
     parts = [convert_to_tensor(i) for i in items]
@@ -219,12 +224,12 @@ def node_of(x, dtype=None):
 def cast(x, dtype):
     """`x` in another dtype."""
     dtype = standardize_dtype(dtype)
-    if isinstance(x, np.ndarray | np.generic):
+    if isinstance(x, ARRAYS):
         return cast_array(x, dtype)
     return convert_to_tensor(x, dtype)
 
 
-def convert_to_numpy(x):
+def to_numpy(x):
     """`x` as a NumPy array of its own."""
     if is_variable(x):
         x = x.value
@@ -233,8 +238,13 @@ def convert_to_numpy(x):
     return np.array(x)
 
 
+convert_to_numpy = direct(np.array, to_numpy, KEPT)
+
+
 def shape(x):
     """The sizes of `x`: ints, and traced int32 scalars where only a call tells."""
+    if x.__class__ is np.ndarray:
+        return x.shape
     if not isinstance(x, Symbolic):
         return tuple(x.shape) if hasattr(x, "shape") else np.shape(x)
     return tuple(

@@ -5,7 +5,8 @@ from keras.src.backend.common.backend_utils import canonicalize_axis
 
 from ... import ops
 from ..casts import standardize_dtype
-from ..rows import either, floating, named
+from ..direct import named
+from ..rows import either, floating
 from ..values import Symbolic, cast, convert_to_tensor, shape
 from .elementwise import abs, maximum, minimum, sqrt, square, tanh, where
 from .math import erf

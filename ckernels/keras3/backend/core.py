@@ -162,17 +162,24 @@ def while_loop(cond, body, loop_vars, maximum_iterations=None):
         found = body(*state)
         return tuple(found) if several else (found,)
 
-    state = tree.map_structure(convert_to_tensor, state)
+    state = _tensors(state)
     with_values = not has_traced(*tree.flatten(state))
     go = cond(*state) if with_values else None
     if with_values and not isinstance(go, Symbolic):
         turns = 0
         while bool(go) and (maximum_iterations is None or turns < maximum_iterations):
-            state = tree.map_structure(convert_to_tensor, turn(*state))
+            state = _tensors(turn(*state))
             go, turns = cond(*state), turns + 1
     else:
         state = looped(cond, turn, state, maximum_iterations)
     return tuple(state) if several else state[0]
+
+
+def _tensors(state):
+    """A structure of values as one of tensors."""
+    if builtins.any(x.__class__ not in (np.ndarray, np.int32, np.float32) for x in state):
+        return tree.map_structure(convert_to_tensor, state)
+    return state
 
 
 def fori_loop(lower, upper, body_fun, init_val):
@@ -298,6 +305,8 @@ def unstack(x, num=None, axis=0):
 
 
 def stop_gradient(variable):
+    if variable.__class__ is np.ndarray:
+        return variable
     x = convert_to_tensor(variable)
     return Symbolic(ops.stop_gradient(x.node)) if isinstance(x, Symbolic) else x
 

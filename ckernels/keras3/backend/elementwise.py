@@ -9,12 +9,12 @@ from ... import ops
 from ...base.errors import NotSupported
 from ...numpy.rows import UFUNCS
 from ..casts import FLOAT, KEPT, cast_node, result_type
+from ..direct import direct, named
 from ..rows import (
     binary,
     dtype_of,
     either,
     floating,
-    named,
     no_bool,
     operands,
     placed,
@@ -80,13 +80,11 @@ def angle(x):
     return cast(either(np.angle, ops.angle, x), dtype)
 
 
-def logical_not(x):
-    if x.__class__ is np.ndarray and x.dtype in KEPT:
-        return np.logical_not(x)
-    x = cast(convert_to_tensor(x), "bool")
-    return either(np.logical_not, ops.logical_not, x)
+def _logical_not(x):
+    return either(np.logical_not, ops.logical_not, cast(convert_to_tensor(x), "bool"))
 
 
+logical_not = direct(np.logical_not, named(_logical_not, "logical_not"), KEPT)
 add, subtract = binary("add", np.add), binary("subtract", np.subtract)
 multiply, power = binary("multiply", np.multiply), binary("power", np.power, ops.pow)
 maximum, minimum = binary("maximum", np.maximum), binary("minimum", np.minimum)
@@ -115,12 +113,11 @@ def _halves(dtype):
 heaviside = binary("heaviside", np.heaviside, rule=_halves)
 
 
-def divide(x1, x2):
-    x1, x2 = operands(x1, x2)
-    dtype = result_type(*[getattr(x, "dtype", type(x)) for x in (x1, x2)], float)
-    return either(np.divide, ops.true_div, *(convert_to_tensor(x, dtype) for x in (x1, x2)))
+def _float(dtype):
+    return result_type(dtype, float)
 
 
+divide = binary("divide", np.divide, rule=_float)
 true_divide = divide
 
 
@@ -149,15 +146,13 @@ def _truth(dtype):
     return "bool"
 
 
+INTEGERS = frozenset(d for d in KEPT if d.kind in "biu")  # whose truth is asked as fast as theirs
+
+
 def _logical(ufunc):
+    """Large arrays of floats are cast first: NumPy asks for the truth of floats one by one."""
     other = binary(ufunc.__name__, ufunc, rule=_truth, out="bool")
-
-    def function(x1, x2):
-        if x1.__class__ is x2.__class__ is np.ndarray and x1.dtype in KEPT and x2.dtype in KEPT:
-            return ufunc(x1.astype(bool, copy=False), x2.astype(bool, copy=False))
-        return other(x1, x2)
-
-    return named(function, ufunc.__name__)
+    return direct(ufunc, other, INTEGERS, KEPT, count=2)
 
 
 logical_and, logical_or = _logical(np.logical_and), _logical(np.logical_or)
@@ -167,7 +162,7 @@ logical_xor = _logical(np.logical_xor)
 def _bits(name, ufunc):
     """A function of two operands that Keras calls x and y."""
     made = binary(name, ufunc)
-    return named(lambda x, y: made(x, y), name)
+    return direct(ufunc, named(lambda x, y: made(x, y), name), INTEGERS, count=2)
 
 
 bitwise_and, bitwise_or = _bits("bitwise_and", np.bitwise_and), _bits("bitwise_or", np.bitwise_or)
@@ -316,9 +311,7 @@ def ldexp(x1, x2):
     )
 
 
-def copy(x):
-    x = convert_to_tensor(x)
-    return either(np.array, lambda n: n, x)
+copy = unary("copy", np.array, lambda n: n)
 
 
 def _of_bits(name):

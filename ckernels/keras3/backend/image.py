@@ -213,6 +213,13 @@ def _along(x, matrix, axis):
     return moveaxis(tensordot(x, matrix, [[axis], [0]]), -1, axis)
 
 
+@functools.lru_cache(64)
+def _nearest(had, wanted):
+    """Places of the nearest of `had` elements for each of `wanted`."""
+    places = floor((np.arange(wanted) + 0.5) * had / wanted)
+    return cast(where(places < had - 1, places, had - 1.0), "int64")
+
+
 def _resized(x, size, interpolation, antialias):
     """(..., rows, columns, channels) in another size."""
     for axis, wanted in zip((x.ndim - 3, x.ndim - 2), size):
@@ -220,8 +227,9 @@ def _resized(x, size, interpolation, antialias):
         if isinstance(had, Symbolic):
             had = cast(had, "float64")
         if interpolation == "nearest":
-            places = floor((np.arange(wanted) + 0.5) * had / wanted)
-            x = take(x, cast(where(places < had - 1, places, had - 1.0), "int64"), axis)
+            x = take(
+                x, (_nearest if had.__class__ is int else _nearest.__wrapped__)(had, wanted), axis
+            )
         else:
             described = had, wanted, wanted / had, 0, KERNELS[interpolation], antialias
             x = _along(x, _matrix(*described, dtype_of(x)), axis)

@@ -8,11 +8,12 @@ from keras.src import tree
 from ... import ops
 from ...autodiff.reverse import Rop
 from ..casts import result_type
+from ..eager import compiled
 from ..rows import as_axis, dtype_of, either, floating
 from ..tracing import Step
 from ..values import Symbolic, cast, convert_to_tensor, has_traced, node_of
 from .elementwise import refuse_traced
-from .shaping import move_axes
+from .shaping import move_axes, swapaxes
 
 
 def _floats(*xs):
@@ -52,16 +53,13 @@ def cholesky(a, upper=False):
 def cholesky_inverse(a, upper=False):
     """The inverse of a matrix of which `a` is the Cholesky factor."""
     (a,), _ = _floats(a)
-
-    def eager(x):
-        half = np.linalg.inv(x)
-        return half @ np.swapaxes(half, -1, -2) if upper else np.swapaxes(half, -1, -2) @ half
-
-    def graph(n):
-        half = ops.inverse(n)
-        return ops.matmul(half, _turned(half)) if upper else ops.matmul(_turned(half), half)
-
-    return either(eager, graph, a)
+    if isinstance(a, Symbolic):
+        half = Symbolic(ops.inverse(a.node))
+    else:
+        half = solve_triangular(
+            a, np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape), not upper
+        )
+    return half @ swapaxes(half, -1, -2) if upper else swapaxes(half, -1, -2) @ half
 
 
 det = _of_floats("det", np.linalg.det, ops.det)
@@ -176,16 +174,11 @@ def solve(a, b):
 
 def solve_triangular(a, b, lower=False):
     (a, b), _ = _floats(a, b)
+    return compiled(_triangular, a, b, open_sizes=True, lower=lower)
 
-    def graph(x, y):
-        return _columns(lambda p, q: ops.solve_triangular(p, q, lower=lower), x, y)
 
-    def eager(x, y):
-        one = y.ndim == x.ndim - 1
-        found = np.linalg.solve(np.tril(x) if lower else np.triu(x), y[..., None] if one else y)
-        return found[..., 0] if one else found
-
-    return either(eager, graph, a, b)
+def _triangular(a, b, lower):
+    return _columns(lambda p, q: ops.solve_triangular(p, q, lower=lower), a, b)
 
 
 def svd(x, full_matrices=True, compute_uv=True):

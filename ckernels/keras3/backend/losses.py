@@ -6,6 +6,7 @@ from keras.src import backend
 from ... import ops
 from ...base.errors import NotSupported
 from ..casts import result_type, standardize_dtype
+from ..eager import compiled
 from ..rows import either
 from ..values import Symbolic, cast, convert_to_tensor, has_traced, node_of, shape
 from .activations import log_softmax, sigmoid, softmax
@@ -157,7 +158,7 @@ def moments(x, axes, keepdims=False, synchronized=False):
     x = convert_to_tensor(x)
     axes = tuple(axes) if isinstance(axes, list | tuple) else axes
     if x.__class__ is np.ndarray and x.dtype in WIDE:
-        return _moments(x, axes, keepdims)
+        return compiled(_moments, x, axes=axes, keepdims=keepdims, open_sizes=True)
     half = standardize_dtype(x.dtype) == "float16"
     wide = cast(x, "float32") if half else x
     centre = mean(wide, axes, keepdims=True)
@@ -169,12 +170,8 @@ def moments(x, axes, keepdims=False, synchronized=False):
     return tuple(cast(clip(m, -most, most), "float16") for m in (centre, spread))
 
 
-@np.errstate(all="ignore")
-def _moments(a, axes, keepdims):
-    centre = np.mean(a, axes, keepdims=True)
-    away = a - centre
-    spread = np.mean(np.multiply(away, away, out=away), axes, keepdims=keepdims)
-    return centre if keepdims else centre.squeeze(axes), spread
+def _moments(n, axes, keepdims):
+    return ops.mean(n, axes, keepdims), ops.var(n, axes, keepdims)
 
 
 def batch_normalization(x, mean, variance, axis, offset=None, scale=None, epsilon=1e-3):

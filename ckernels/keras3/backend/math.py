@@ -1,5 +1,7 @@
 """keras.ops.math: segments, the largest of a row, spectra and special functions."""
 
+import functools
+
 import numpy as np
 
 from ... import ops
@@ -131,8 +133,13 @@ def extract_sequences(x, sequence_length, sequence_stride):
     """Overlapping windows along the last axis."""
     x = convert_to_tensor(x)
     count = 1 + (x.shape[-1] - sequence_length) // sequence_stride
-    starts = np.arange(count)[:, None] * sequence_stride + np.arange(sequence_length)
-    return take(x, starts, -1)
+    return take(x, _places(count, sequence_length, sequence_stride), -1)
+
+
+@functools.lru_cache(64)
+def _places(count, length, stride):
+    """Where the elements of windows lie."""
+    return (np.arange(count)[:, None] * stride + np.arange(length)).astype("int32")
 
 
 rsqrt = unary("rsqrt", lambda a: 1 / np.sqrt(a), ops.rsqrt, floating)
@@ -354,6 +361,13 @@ def istft(x, sequence_length, sequence_stride, fft_length, length=None, window="
 def _overlapped(rows, length, stride):
     """Rows (..., count, length) added up, each one stride behind the one before."""
     turns = -(-length // stride)
+    if rows.__class__ is np.ndarray:
+        *before, count, _ = rows.shape
+        blocks = np.zeros((*before, count + turns - 1, stride), rows.dtype)
+        for turn in range(turns):
+            part = rows[..., turn * stride : (turn + 1) * stride]
+            blocks[..., turn : turn + count, : part.shape[-1]] += part
+        return blocks.reshape(*before, -1)[..., : (count - 1) * stride + length]
     rows = pad(rows, [(0, 0)] * (rows.ndim - 1) + [(0, turns * stride - length)])
     *before, count, _ = shape(rows)
     total, joined = None, count * stride if isinstance(count, int) else -1

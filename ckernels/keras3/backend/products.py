@@ -7,7 +7,8 @@ import numpy as np
 from ... import ops
 from ...base.errors import ShapeError
 from ..casts import FLOAT, result_type
-from ..rows import dtype_of, either, floating, operands, promoted, quiet
+from ..direct import quiet
+from ..rows import dtype_of, either, floating, operands, promoted
 from ..values import OPERATORS, Symbolic, cast, convert_to_tensor, has_traced, node_of
 
 

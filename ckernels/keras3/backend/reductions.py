@@ -7,10 +7,11 @@ from keras.src.backend import config
 
 from ... import ops
 from ...graph.shapes import axes_of
-from ..casts import cast_node, result_type
+from ..casts import cast_node, result_type, standardize_dtype
+from ..direct import named, quiet
 from ..eager import compiled
 from ..gradient import with_gradient
-from ..rows import as_axis, dtype_of, either, floating, promoted, reduction, same, summed
+from ..rows import as_axis, dtype_of, either, floating, placed, promoted, reduction, summed
 from ..values import Symbolic, cast, convert_to_tensor, node_of
 from .elementwise import isclose, refuse_traced, where
 
@@ -54,7 +55,14 @@ def _shared(extremum):
 
 amax = reduction("amax", np.max, _shared(ops.max))
 amin = reduction("amin", np.min, _shared(ops.min))
-ptp = reduction("ptp", lambda a, axis, keepdims: np.ptp(a, axis=axis, keepdims=keepdims), ops.ptp)
+
+
+def _spread(a, axis, keepdims):
+    high = np.maximum.reduce(a, axis, None, None, keepdims)
+    return high - np.minimum.reduce(a, axis, None, None, keepdims)
+
+
+ptp = reduction("ptp", _spread, ops.ptp)
 _variance = reduction("var", np.var, ops.var, lambda d: result_type(floating(d), "float32"))
 
 
@@ -119,32 +127,31 @@ def _index_of(name, eager, graph):
         )
         return cast(found, "int32")
 
-    function.__name__, function.__doc__ = name, f"keras.ops.{name} of arrays and traced values."
-    return function
+    return named(function, name)
 
 
 argmax = _index_of("argmax", np.argmax, ops.argmax)
 argmin = _index_of("argmin", np.argmin, ops.argmin)
 
 
-def _without_nan(name, eager, reduced, filler, rule=same, empty=None):
-    """A reduction without NaN: `filler` takes its place; empty: the result where all are."""
+def _without_nan(plain, eager, reduced, filler, empty=None):
+    """`plain` without NaN: `filler` takes its place; empty: the result where all are."""
+    eager = quiet(eager)
 
     def function(x, axis=None, keepdims=False):
         x = convert_to_tensor(x)
-        dtype = rule(dtype_of(x))
-        x = cast(x, dtype)
+        if "float" not in dtype_of(x):
+            return plain(x, axis, keepdims)
+        axis = as_axis(axis)
         if not isinstance(x, Symbolic):
-            with np.errstate(all="ignore"):
-                return cast(_quiet(eager, x, as_axis(axis), keepdims), dtype)
+            return cast(eager(x, axis, None, None, keepdims), x.dtype)
         kept = ops.logical_not(_is_nan(x.node))
-        found = reduced(ops.where(kept, x.node, filler), as_axis(axis), keepdims)
+        found = reduced(ops.where(kept, x.node, filler), axis, keepdims)
         if empty is not None:
-            found = ops.where(ops.any(kept, as_axis(axis), keepdims), found, empty)
-        return Symbolic(cast_node(found, dtype))
+            found = ops.where(ops.any(kept, axis, keepdims), found, empty)
+        return Symbolic(cast_node(found, x.dtype))
 
-    function.__name__, function.__doc__ = name, f"keras.ops.{name} of arrays and traced values."
-    return function
+    return named(function, f"nan{plain.__name__.removeprefix('a')}")
 
 
 def _is_nan(n):
@@ -159,10 +166,10 @@ def _quiet(eager, x, axis, keepdims):
         return eager(x, axis=axis, keepdims=keepdims)
 
 
-nansum = _without_nan("nansum", np.nansum, ops.sum, 0, summed)
-nanprod = _without_nan("nanprod", np.nanprod, ops.prod, 1, summed)
-nanmax = _without_nan("nanmax", np.nanmax, ops.max, -np.inf, empty=np.nan)
-nanmin = _without_nan("nanmin", np.nanmin, ops.min, np.inf, empty=np.nan)
+nansum = _without_nan(sum, np.nansum, ops.sum, 0)
+nanprod = _without_nan(prod, np.nanprod, ops.prod, 1)
+nanmax = _without_nan(amax, np.fmax.reduce, ops.max, -np.inf, empty=np.nan)
+nanmin = _without_nan(amin, np.fmin.reduce, ops.min, np.inf, empty=np.nan)
 
 
 def nanmean(x, axis=None, keepdims=False):
@@ -233,18 +240,22 @@ def average(x, axis=None, weights=None):
 
 
 def _running(name, eager, graph):
+    at_once = quiet(eager)
+
     def function(x, axis=None, dtype=None):
         x = convert_to_tensor(x)
-        dtype = dtype or dtype_of(x)
-        x = cast(x, "int32" if dtype == "bool" else dtype)
+        dtype = standardize_dtype(dtype or x.dtype)
+        dtype = "int32" if dtype == "bool" else dtype
+        if x.__class__ is np.ndarray and x.dtype.kind in "biu":
+            return at_once(x, axis, dtype)
+        x = cast(x, dtype)
 
         def of_node(n):
             return graph(ops.flatten(n) if axis is None else n, 0 if axis is None else axis)
 
-        return cast(either(lambda a: eager(a, axis=axis), of_node, x), x.dtype)
+        return cast(placed(lambda a: at_once(a, axis=axis), of_node, x), x.dtype)
 
-    function.__name__, function.__doc__ = name, f"keras.ops.{name} of arrays and traced values."
-    return function
+    return named(function, name)
 
 
 cumsum = _running("cumsum", np.cumsum, ops.cumsum)
@@ -272,9 +283,11 @@ def _nan_to(x, filler):
 
 def sort(x, axis=-1):
     x = convert_to_tensor(x)
-    if isinstance(x, Symbolic):
-        return Symbolic(ops.sort(*_flat(x.node, axis)))
-    return np.sort(x, axis=axis)
+    if x.__class__ is np.ndarray and axis is not None:
+        x = x.copy("K")
+        x.sort(axis)
+        return x
+    return placed(lambda a: np.sort(a, axis), lambda n: ops.sort(*_flat(n, axis)), x)
 
 
 def argsort(x, axis=-1):
@@ -300,10 +313,9 @@ def _flat(n, axis):
 
 def argpartition(x, kth, axis=-1):
     x = convert_to_tensor(x)
-    found = either(
-        lambda a: np.argpartition(a, kth, axis), lambda n: ops.argsort(*_flat(n, axis)), x
-    )
-    return cast(found, "int32")
+    if x.__class__ is np.ndarray:
+        return x.argpartition(kth, axis).astype("int32")
+    return Symbolic(ops.cast(ops.argsort(*_flat(node_of(x), axis)), "int32"))
 
 
 def searchsorted(sorted_sequence, values, side="left"):
@@ -344,8 +356,7 @@ def _quantile(name, eager):
             return cast(np.asarray(found), dtype)
         return Symbolic(_quantile_of(node_of(x, dtype), node_of(q, dtype), axis, method, keepdims))
 
-    function.__name__, function.__doc__ = name, f"keras.ops.{name} of arrays and traced values."
-    return function
+    return named(function, name)
 
 
 def _quantile_of(n, q, axis, method, keepdims, without_nan=False):
@@ -421,7 +432,8 @@ def _middle(eager, quantiles, x, axis, keepdims):
     if isinstance(x, Symbolic):
         return quantiles(x, 0.5, axis, "linear", keepdims)
     dtype = floating(dtype_of(x))
-    return cast(np.asarray(_quiet(eager, cast(x, dtype), as_axis(axis), keepdims)), dtype)
+    x = x if x.dtype.kind in "iu" else cast(x, dtype)  # of integers with one rounding, and sooner
+    return cast(np.asarray(_quiet(eager, x, as_axis(axis), keepdims)), dtype)
 
 
 def bincount(x, weights=None, minlength=0, sparse=False):

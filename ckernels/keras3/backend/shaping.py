@@ -7,7 +7,7 @@ from keras.src.backend import config
 
 from ... import ops
 from ...base import dtypes
-from ...base.errors import NotSupported
+from ...base.errors import NotSupported, UsageError
 from ..casts import KEPT, result_type, standardize_dtype
 from ..rows import as_axis, dtype_of, either, operands, placed, promoted
 from ..values import (
@@ -45,6 +45,8 @@ def ravel(x):
 
 def transpose(x, axes=None):
     x = convert_to_tensor(x)
+    if x.__class__ is np.ndarray:
+        return x.transpose(axes)
     axes = None if axes is None else tuple(a % x.ndim for a in axes)
     return Symbolic(ops.transpose(x.node, axes)) if isinstance(x, Symbolic) else x.transpose(axes)
 
@@ -58,11 +60,9 @@ def swapaxes(x, axis1, axis2):
 
 def moveaxis(x, source, destination):
     x = convert_to_tensor(x)
-    return placed(
-        lambda a: np.moveaxis(a, source, destination),
-        lambda n: move_axes(n, source, destination),
-        x,
-    )
+    if x.__class__ is np.ndarray:
+        return np.moveaxis(x, source, destination)
+    return Symbolic(move_axes(node_of(x), source, destination))
 
 
 def move_axes(n, source, destination):
@@ -113,17 +113,19 @@ def broadcast_to(x, shape):
 
 def flip(x, axis=None):
     x = convert_to_tensor(x)
+    if x.__class__ is np.ndarray and axis is None:
+        return x[(slice(None, None, -1),) * x.ndim]
     if isinstance(x, Symbolic):
         return Symbolic(ops.flip(x.node, [axis] if isinstance(axis, int) else axis))
     return np.flip(x, as_axis(axis))
 
 
 def fliplr(x):
-    return flip(x, 1)
+    return convert_to_tensor(x)[:, ::-1]
 
 
 def flipud(x):
-    return flip(x, 0)
+    return convert_to_tensor(x)[::-1]
 
 
 def rot90(array, k=1, axes=(0, 1)):
@@ -447,8 +449,11 @@ def isin(x1, x2, assume_unique=False, invert=False):
 def _filled(value, eager):
     def function(shape, dtype=None):
         dtype = standardize_dtype(dtype or config.floatx())
-        if shape.__class__ is tuple and whole(shape):
-            return eager(shape, dtype)
+        if shape.__class__ is tuple:
+            try:
+                return eager(shape, dtype)
+            except (TypeError, UsageError):  # traced sizes, and Variables
+                pass
         shape = [shape] if isinstance(shape, int | np.integer | Symbolic) else shape
         if has_traced(*shape) or builtins.any(is_variable(s) for s in shape):
             return Symbolic(ops.broadcast_to(node_of(value, dtype), size_vector(shape)))
@@ -477,6 +482,8 @@ def full(shape, fill_value, dtype=None):
 
 def full_like(x, fill_value, dtype=None):
     x = convert_to_tensor(x)
+    if x.__class__ is np.ndarray and fill_value.__class__ in (int, float) and dtype is None:
+        return np.full_like(x, fill_value)
     fill_value = convert_to_tensor(fill_value, dtype or x.dtype)
     if x.__class__ is np.ndarray and fill_value.__class__ is np.ndarray:
         return np.full_like(x, fill_value, fill_value.dtype)
@@ -502,7 +509,11 @@ def ones_like(x, dtype=None):
     return full_like(x, 1, dtype)
 
 
-empty_like = zeros_like
+def empty_like(x, dtype=None):
+    x = convert_to_tensor(x)
+    if x.__class__ is np.ndarray:
+        return np.empty_like(x, x.dtype if dtype is None else standardize_dtype(dtype))
+    return full_like(x, 0, dtype)
 
 
 def array(x, dtype=None):
@@ -616,11 +627,9 @@ def diagflat(x, k=0):
 
 def diagonal(x, offset=0, axis1=0, axis2=1):
     x = convert_to_tensor(x)
-    return placed(
-        lambda a: np.diagonal(a, offset, axis1, axis2),
-        lambda n: ops.diagonal(n, offset, axis1, axis2),
-        x,
-    )
+    if x.__class__ is np.ndarray:
+        return x.diagonal(offset, axis1, axis2)
+    return Symbolic(ops.diagonal(node_of(x), offset, axis1, axis2))
 
 
 def trace(x, offset=0, axis1=0, axis2=1):

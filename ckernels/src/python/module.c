@@ -172,7 +172,7 @@ static PyMethodDef methods[] = {
 };
 
 PyTypeObject *ck_buffer_type, *ck_cell_type, *ck_plan_type, *ck_class_type, *ck_function_type,
-             *ck_raw_type, *ck_dispatch_type, *ck_stage_type;
+             *ck_raw_type, *ck_dispatch_type, *ck_stage_type, *ck_direct_type;
 
 /* Types live as long as the process: a module that is imported again gets the same. */
 static int add_type(PyObject *module, PyTypeObject **type, PyType_Spec *spec)
@@ -218,6 +218,7 @@ static int fill(PyObject *module)
            || add_type(module, &ck_raw_type, &ck_raw_spec) < 0
            || add_type(module, &ck_dispatch_type, &ck_dispatch_spec) < 0
            || add_type(module, &ck_stage_type, &ck_stage_spec) < 0
+           || add_type(module, &ck_direct_type, &ck_direct_spec) < 0
            || PyModule_AddIntConstant(module, "ABI", CK_ABI) < 0
            || PyModule_AddIntConstant(module, "GEMM_WORDS", CK_GEMM_WORDS) < 0
            || PyModule_AddIntConstant(module, "NATIVE_WORDS", CK_NATIVE_WORDS) < 0 ? -1 : 0;

@@ -288,4 +288,8 @@ extern PyTypeObject *ck_stage_type;
 extern PyType_Spec ck_stage_spec;
 PyObject *ck_stage_call(PyObject *self, PyObject *const *args, Py_ssize_t n);
 
+/* ---- direct.c: to ufuncs without Python ---- */
+extern PyTypeObject *ck_direct_type;
+extern PyType_Spec ck_direct_spec;
+
 #endif
