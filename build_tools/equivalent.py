@@ -43,6 +43,9 @@ EQUIVALENT = {
         ),
     },
     "ckernels/graph/sizes.py": {
+        "without `or self.step > 0`": (
+            "Where places go up, the one behind the last is above 0: it saves a question of sizes."
+        ),
         "`b != 0` is `b == 0`": "The same question, of which nobody reads the answer.",
         "without `or max((len(m) for m, _ in terms)) > 4`": (
             "It bounds the work for a bound, which grows as 2 to the number of factors."
@@ -83,6 +86,12 @@ EQUIVALENT = {
     "ckernels/rewrite/engine.py": {
         "never `if node.op.name == op or not (node.op.name in VIEWS or node.op.name in GATHERS)`": (
             "Behind what is no view is the node itself, which is made again to the same node."
+        ),
+        "never `if not matcher.of(node.op, normal.get(uid))`": (
+            "A node that met these rules before meets them again, in vain: it saves that."
+        ),
+        "without `and pattern.attrs`": (
+            "A pattern without attributes fits any node: it saves the call."
         ),
         "without `or not self.left.attrs`": (
             "A pattern without attributes fits any: it saves the call."

@@ -54,8 +54,8 @@ def goes_on(node, user, users, kept):
 
 def is_single(node, users):
     """Whether one node reads `node`, and once."""
-    (first, *rest) = users[node.uid] or (None,)
-    return first is not None and not rest and first.inputs.count(node) == 1
+    first, *rest = users[node.uid]
+    return not rest and first.inputs.count(node) == 1
 
 
 def addends(node, users, kept):

@@ -82,7 +82,7 @@ def opened(node, op):
     if node.op.name == op or not (node.op.name in VIEWS or node.op.name in GATHERS):
         return node
     base, chain = behind_views(node)
-    if base.op.name != op or base.op.kind != "elementwise" or op in GENERATORS or not base.inputs:
+    if base.op.name != op or base.op.kind != "elementwise" or op in GENERATORS:
         return node
     if not all(i.ndim == 0 or surely(i.shape, base.shape) for i in base.inputs):
         return node
@@ -251,8 +251,7 @@ def match(pattern, node, bound, views=True):
     if pattern.attrs and not has_attributes(pattern, node, bound):
         return
     args = pattern.args
-    either = node.op.commutative and len(args) == 2
-    for order in permutations(args) if either else (args,):
+    for order in permutations(args) if node.op.commutative else (args,):
         yield from _match_all(order, node.inputs, bound, views)
 
 

@@ -190,7 +190,7 @@ def one_hot_sum(node):
     rest = tuple(a - (a > rows.axis) for a in axes if a != rows.axis)
     if rows.axis in axes:
         return ops.cast(make("sum", (value,), {"axes": rest}) if rest else value, node.dtype)
-    if not rest or len(rest) != value.ndim:
+    if len(rest) != value.ndim:
         return None
     return summed(rows, value, node.dtype)
 

@@ -34,9 +34,9 @@ def end_of_order(node, n, axis, few, least):
         return None
     low, high = sorted((0, count - 1), key=lambda k: k * step)
     if surely(taken.start + low * step, 0):
-        return count, False, step < 0
+        return count, False, step == -1
     if surely(taken.start + high * step, n - 1):
-        return count, True, step > 0
+        return count, True, step == 1
     return None
 
 

@@ -207,7 +207,7 @@ def part_along(node, from_end, k, whole, found):
     if key in found or len(found) > FEW * MEMBERS:
         return found.get(key)
     axis = node.ndim - from_end
-    if node.op.kind == "elementwise" and node.inputs and node.op.name not in GENERATORS:
+    if node.op.kind == "elementwise" and node.op.name not in GENERATORS:
         inputs = [part_along(i, from_end, k, whole, found) for i in node.inputs]
         made = None if None in inputs else make(node.op, inputs, node.attrs)
     elif axis < 0:

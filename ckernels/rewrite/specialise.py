@@ -74,7 +74,7 @@ def transposes_meet(node):
     Code: f is any elementwise op, and the inner transpose may be INVERSE_DEPTH of them further in.
     """
     x = node.inputs[0]
-    if x.op.kind != "elementwise" or not x.inputs or x.op.name in KEEP_OPERANDS:
+    if x.op.kind != "elementwise" or x.op.name in KEEP_OPERANDS:
         return None
     return pushed(node, x, INVERSE_DEPTH, leaves=True)
 

@@ -386,7 +386,7 @@ def split_alike(part, source, shape):
     """The last axes of `source` that a reshape to `shape` makes its last ones, of sizes `part`,
     behind axes that it leaves alone; () where there are none."""
     k = len(shape) - len(part)
-    if part != shape[k:] or len(source) <= k or not surely(source[:k], shape[:k]):
+    if part != shape[k:] or not surely(source[:k], shape[:k]):
         return ()
     return source[k:] if product(source[k:]) == product(part) else ()
 
@@ -407,7 +407,7 @@ def inverse_views_meet(node):
     Code: f is any elementwise op, and the inverse view may be INVERSE_DEPTH of them further in.
     """
     x = node.inputs[0]
-    if x.op.kind != "elementwise" or not x.inputs or x.op.name in KEEP_OPERANDS:
+    if x.op.kind != "elementwise" or x.op.name in KEEP_OPERANDS:
         return None
     if node.op.name in RESHAPING:
         return pushed(node, x, INVERSE_DEPTH)
@@ -434,12 +434,7 @@ def pushed(view, x, depth, leaves=False, whole=False):
             new = undo(view, i)
             if new is not None:
                 undone = undone or leaves or not free(new)
-            elif (
-                depth > 1
-                and i.op.kind == "elementwise"
-                and i.inputs
-                and i.op.name not in KEEP_OPERANDS
-            ):
+            elif depth > 1 and i.op.kind == "elementwise" and i.op.name not in KEEP_OPERANDS:
                 new = pushed(view, i, depth - 1, leaves, whole)
                 undone = undone or new is not None
             if whole and new is None:

@@ -23,8 +23,6 @@ NARROW = 64  # and fewer columns than this, too few for the threads; of more col
 LEAST = 128  # rows of a chunk at least: its results are written and read again
 ELEMENTS = 4 * CHUNK  # of a chunk of few columns, where there are so many
 
-CHUNKED = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "moment2"}
-
 
 def _infer_partial(attrs, x):
     kept = tuple(d for k, d in enumerate(x.shape) if k not in attrs["axes"])
@@ -32,8 +30,6 @@ def _infer_partial(attrs, x):
     dtype = x.dtype
     if kind in ("argmax", "argmin"):
         dtype = "int64"
-    elif kind in ("any", "all"):
-        dtype = "bool"
     elif kind in ("moment2", "count"):
         dtype = "float64"
     elif kind in ("sum", "prod") and dtypes.computed(dtype) == "float32":
@@ -50,7 +46,7 @@ def chunking(node):
     Near the least size that is split one chunk would do: but a 1 would end the class of shapes.
     """
     x, axes = node.inputs[0], node.attrs["axes"]
-    if node.op.name not in CHUNKED or not x.size:
+    if node.op.name == "partial" or not x.size:
         return None
     wide = [k for k, n in enumerate(x.shape) if n != 1]
     reduced = [k for k in axes if x.shape[k] != 1]
@@ -63,7 +59,7 @@ def chunking(node):
             return None
         return smallest(MAX_CHUNKS, greatest(2, ceil_divide(count, CHUNK)))
     width = x.size // count
-    if not reduced or max(reduced) > min(kept):
+    if wide[: len(reduced)] != reduced:
         return None
     least = ceil_divide(IN_CACHE if width >= NARROW else FULL, width)
     if count < greatest(ROWS, least):  # one question, and so one border between classes
@@ -74,7 +70,7 @@ def chunking(node):
 
 def in_chunks(node):
     """`node` itself, or the same reduction in two steps."""
-    if node.op.kind != "reduce" or node.op.name == "partial":
+    if node.op.kind != "reduce":
         return node
     chunks = chunking(node)
     if chunks is None:
@@ -117,13 +113,8 @@ def _chunked_arg(node, x, attrs, name):
     best = make("partial", (x,), {**attrs, "kind": name[3:]})
     where = make("partial", (x,), {**attrs, "kind": name})
     top = make(name[3:], (best,), {"axes": (0,)})
-    hit = apply("eq", best, _like(top, best))
+    hit = apply("eq", best, ops.expand(top, (0,)))
     if dtypes.is_float(x.dtype):
         hit = apply("logical_or", hit, apply("isnan", best))
     far = constant(2**63 - 1, "int64")
     return make("min", (make("where", (hit, where, far)),), {"axes": (0,)})
-
-
-def _like(small, big):
-    """`small` with leading size-1 axes so that it broadcasts against `big`."""
-    return make("expand", (small,), {"axes": (0,)}) if big.ndim > small.ndim else small

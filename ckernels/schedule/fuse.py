@@ -234,7 +234,7 @@ class _Fuser:
         """A group for `node`, beside which what else the same full loops refuse will be."""
         self.start(node)
         for group in wanting:
-            if group.room is not None and self.missed[node.uid, group.number] is group.room:
+            if self.missed[node.uid, group.number] is group.room:
                 self.rests[group.number] = self.home[node.uid][-1]
 
     def why_not(self, join, readers, beneath, inside):
@@ -256,7 +256,7 @@ class _Fuser:
 
     def start(self, node):
         """A group for `node`: what reads the same tensor in the same chunks is one group."""
-        if node.op.kind != "reduce" and node.op.name != "partial":
+        if node.op.kind != "reduce":
             amap = tuple(None if n == 1 else a for a, n in enumerate(node.shape))
             return self.found(Group(node.shape), node, amap)
         x, axes = node.inputs[0], node.attrs["axes"]

@@ -91,8 +91,7 @@ class Group:
 
     def sees_alike(self, other, uid):
         """Whether two loops make or read a tensor with the same maps."""
-        mine, yours = self.seen_as(uid), other.seen_as(uid)
-        return mine == yours or len(mine) > 1 and set(mine) == set(yours)
+        return set(self.seen_as(uid)) == set(other.seen_as(uid))
 
     def compares(self):
         """Whether computed tensors are compared with each other here."""

@@ -94,8 +94,8 @@ class Horizontal:
         if not self.units.path(a, b):
             return
         between = self.between(a, b)
-        needed = between and self.needed(b, between | {a.number})
-        if not needed or not needed.isdisjoint(n.uid for n in a.nodes):
+        needed = self.needed(b, between | {a.number})
+        if not needed.isdisjoint(n.uid for n in a.nodes):
             return
         for group in (self.units.units[number] for number in sorted(between)):
             if not isinstance(group, Group) or group.partial:

@@ -62,7 +62,7 @@ def fusible(node):
             return False
     if node.op.kind == "elementwise":
         return node.op.c is not None or node.op.name in GENERATORS
-    return node.op.kind == "reduce" or node.op.name == "partial"
+    return node.op.kind == "reduce"
 
 
 class Join:

@@ -7,7 +7,9 @@ import pytest
 
 import ckernels as K
 from ckernels import ops
-from ckernels.schedule.chunks import FULL, chunking
+from ckernels.graph.node import make
+from ckernels.graph.walk import toposort
+from ckernels.schedule.chunks import FULL, chunking, in_chunks
 
 ROWS = {(24_000, 2, 3): 0, (200, 200, 6): (0, 1), (33, 33, 40): (0, 1, 2)}  # shape -> axes
 
@@ -54,3 +56,17 @@ def test_only_leading_axes_are_reduced_in_chunks():
                         ((rows, 4, 2), (0, 2)), ((0, rows), (1,))):  # fmt: skip
         assert of(shape, axes) is None, (shape, axes)
     assert of((FULL - 1,), (0,)) is None and of((FULL,), (0,)) == 2
+
+
+@pytest.mark.parametrize("kind,dtype,want", [
+    ("sum", "float16", "float64"), ("sum", "float32", "float64"), ("sum", "float64", "float64"),
+    ("sum", "int32", "int32"), ("prod", "float32", "float64"), ("max", "float32", "float32"),
+    ("any", "bool", "bool"), ("all", "bool", "bool"), ("argmax", "float32", "int64"),
+])  # fmt: skip
+def test_chunks_are_put_together_in_the_dtype_of_a_sum(kind, dtype, want):
+    """Of floats that is float64, as one loop over all has it in registers."""
+    x = K.placeholder((4 * FULL, 3), dtype=dtype).node
+    new = in_chunks(make(kind, (x,), {"axes": (0,)}))
+    parts = [n for n in toposort([new]) if n.op.name == "partial"]
+    assert want in {n.dtype for n in parts} and new.dtype == make(kind, (x,), {"axes": (0,)}).dtype
+    assert in_chunks(parts[0]) is parts[0]

@@ -2,6 +2,9 @@
 
 from types import SimpleNamespace
 
+import numpy as np
+import pytest
+
 from ckernels import ops
 from ckernels.graph.node import placeholder
 from ckernels.schedule.follow import BEHIND, RUNS
@@ -80,3 +83,27 @@ def test_sums_run_on_rows_only_when_all_that_they_need_is_done():
     assert order.on_rows(rows) is late
     flat = unit(group=loop(maps=(7,)))
     assert order.on_rows(flat) is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_after_a_product_comes_a_loop_that_runs_on_its_rows(seed, monkeypatch):
+    """Else the first that waits for nothing else; what is no loop, or is done, is none."""
+    monkeypatch.setattr("ckernels.schedule.order.later", lambda product, other: other.group.reason)
+    rng = np.random.default_rng(seed)
+    product = ops.matmul(placeholder("float32", (4, 3)), placeholder("float32", (3, 2)))
+    for _ in range(60):
+        made, other = unit(nodes=[product]), unit()
+        users = []
+        for name in range(4):
+            group = SimpleNamespace(name=name, partial=(), reason=rng.choice([None, "another"]))
+            loop = {"group": group} if rng.random() < 0.8 else {"nodes": [ops.sort(product, 0)]}
+            users.append(unit(made, *([other] if rng.random() < 0.4 else []), **loop))
+        order, notes = Order([made, other, *users]), Notes()
+        order.finish(made)
+        users[3].done = bool(rng.integers(2))
+        loops = [u for u in users if u.group is not None and not u.done]
+        ready = [u for u in loops if not u.waits]
+        ready.sort(key=lambda u: u.group.reason is not None)
+        found = order.on_product(made, notes)
+        assert found is (ready[0] if ready else None)
+        assert notes == {u.group.name: u.group.reason for u in loops}

@@ -318,6 +318,35 @@ def test_sums_over_stored_rows_leave_the_loop(term):
     assert len(scans(new)[0].attrs["taps"]) == 1 and "sum" in outside(new)
 
 
+@pytest.mark.parametrize("kept", [
+    lambda own, new: (ops.sub(own, new), []),
+    lambda own, new: (ops.add(own, own), []),
+    lambda own, new: (ops.add(own, new), [own]),
+    lambda own, new: (ops.add(own, new), [ops.exp(own)]),
+    lambda own, new: (ops.add(own, new), [ops.exp(ops.add(own, new))]),
+    lambda own, new: (ops.add(own, new[0]), []),
+    lambda own, new: (ops.add(own, ops.mul(new, own)), []),
+], ids=["a difference", "itself twice", "a result is the state before", "it is read",
+        "it is read after", "of another shape", "a factor of it"])  # fmt: skip
+def test_sums_that_need_all_steps_stay(kept):
+    x, h = leaf(6, 2, 3), leaf(2, 3)
+    row, own, total = leaf(2, 3), leaf(2, 3), leaf(2, 3)
+    new = ops.tanh(ops.add(row, own))
+    after, outs = kept(total, new)
+    node = scan_node(
+        constant(6, "int64"),
+        [(0, [x], row)],
+        [
+            Carry(ops.expand(h, (0,)), (-1,), [own], new),
+            Carry(constant(np.ones((1, 2, 3))), (-1,), [total], after),
+        ],
+        [new, *outs],
+    )
+    states = 2 * 2
+    new = same([item(node, k) for k in (0, 3, *range(states, states + 1 + len(outs)))], [x, h])
+    assert len(scans(new)[0].attrs["taps"]) == 2
+
+
 def test_loops_that_end_early_keep_their_products():
     """But for one that makes zeros of zeros, as the rows of steps that do not run are."""
     x, h, w = leaf(6, 2, 3), leaf(2, 3), leaf(3, 3)
