@@ -48,7 +48,7 @@ help:
 	@echo "            after make bridges; hours): benchmarks/pymc_catalogue/RESULTS.md"
 	@echo "distributed the tests and examples of Dask and MPI, in an environment of their own"
 	@echo "bench       run the benchmarks beside the peers that are installed"
-	@echo "golden      rewrite the golden C files after a reviewed change"
+	@echo "golden      rewrite the golden C files and plans after a reviewed change"
 	@echo "sanitize    core tests under AddressSanitizer and UBSan"
 	@echo "races       tests of threads under ThreadSanitizer, runtime and kernels"
 	@echo "wheels      the sdist and the wheels in dist/ (ARGS='--platform linux-x86_64': that one)"
@@ -174,7 +174,7 @@ SEED ?= 1
 MUTANTS ?= $(addprefix ckernels/,rewrite schedule plan graph codegen autodiff ops/properties.py src)
 mutants: build
 	$(PY) -m build_tools.mutants $(MUTANTS) --count $(COUNT) --seed $(SEED) \
-	    --covered build/covered --results build/mutants.jsonl $(ARGS)
+	    --wider codegen/test_emit.py --covered build/covered --results build/mutants.jsonl $(ARGS)
 
 # Which lines each test of a room passes through, of which mutants ask first: with Python 3.12 or later.
 build/covered/%.json: build

@@ -14,7 +14,9 @@ from ckernels import ops
 from ckernels.codegen.emit import emit
 from ckernels.codegen.tidy import tidy_body, tidy_expression
 
+from . import choices
 from .planned import leaf, plan
+from .test_random_graphs import low_thresholds  # noqa: F401 (a fixture)
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 MIXED = {
@@ -65,6 +67,20 @@ def test_golden(name, request):
 
 def test_goldens_belong_to_graphs():
     assert {p.stem for p in GOLDEN.glob("*.c")} == set(GRAPHS)
+
+
+@pytest.mark.parametrize("group", choices.GROUPS)
+def test_choices(group, request, tmp_path, monkeypatch):
+    """What is planned for many programs is as it was when somebody last looked at it."""
+    if group == "low":
+        request.getfixturevalue("low_thresholds")
+    found, path = choices.lines(group, tmp_path, monkeypatch), GOLDEN / f"{group}.txt"
+    if request.config.getoption("--update-golden"):
+        path.write_text("".join(f"{name}: {line}\n" for name, line in found.items()))
+    kept = dict(line.split(": ", 1) for line in path.read_text().splitlines())
+    changed = [f"{k}:\n  {kept.get(k)}\n  {found.get(k)}" for k in {**kept, **found}
+               if kept.get(k) != found.get(k)]  # fmt: skip
+    assert not changed, "; --update-golden writes them anew\n" + "\n".join(changed[:9])
 
 
 def test_equal_kernels_have_equal_text_whatever_the_sizes():
