@@ -388,6 +388,60 @@ def test_roots_at_the_edges():
     assert text.count("1.0f / ") == 2  # of each row: where these lie side by side, or apart
 
 
+# ---- quotients by one number in sums become products ----
+
+
+def density(x, s, m):
+    """Sums of squares and of quotients by one number of each row, and the quotients of others."""
+    z = (x - m) / s
+    return ops.sum(-0.5 * ops.square(z) - ops.log(s), 1) + ops.sum(z * x, 1)
+
+
+@pytest.mark.parametrize("dtype, rtol", [("float64", 1e-13), ("float32", 2e-6)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_quotients_in_sums_are_products(axis, dtype, rtol):
+    for size in (1, 7, 100, 3000):
+        x, m = normal(4, size, dtype=dtype), np.asarray(normal(dtype=dtype))
+        s = np.exp(normal(4, 1, dtype=dtype))
+        if axis == 0:
+            x = np.asfortranarray(x)
+        leaves = [leaf(a.shape if a.ndim < 2 else (None, a.shape[1] if a is s else None), dtype)
+                  for a in (x, s, m)]  # fmt: skip
+        f = make_function(leaves, [density(*leaves)], positional_only=True)
+        z = (x.astype(float) - m) / s
+        want = (-0.5 * z * z - np.log(s.astype(float))).sum(1) + (z * x).sum(1)
+        np.testing.assert_allclose(f(x, s, m)[0], want, rtol=rtol, atol=rtol * size)
+        over = re.findall(r"(\S+) / v", f.info.source())
+        assert size == 1 or over and set(over) <= {"1.0", "1.0f"}  # a row of one is no sum
+    for bad in (np.nan, np.inf, 0, -0.0):
+        s[1] = bad
+        with np.errstate(all="ignore"):
+            z = (x - m) / s
+            want = (-0.5 * z * z - np.log(s)).sum(1) + (z * x).sum(1)
+        np.testing.assert_allclose(f(x, s, m)[0], want, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda x, s: [ops.sum(x * x / s, 1), x * x / s],
+        lambda x, s: [ops.sum(ops.exp(x / s) + x, 1)],
+        lambda x, s: [ops.sum(ops.where(ops.lt(x / s, 1), x, 2 * x), 1)],
+        lambda x, s: [ops.max(x / s + x, 1)],
+        lambda x, s: [ops.sum(ops.square(s / x), 1)],
+        lambda x, s: [ops.prod(x / s + x, 1)],
+    ],
+    ids=["stored too", "an exponential", "a condition", "a maximum", "above", "a product"],
+)
+def test_other_quotients_by_one_number_stay(build):
+    x, s = normal(20, 30), np.abs(normal(20, 1)) + 1
+    leaves = [leaf(a.shape) for a in (x, s)]
+    f = make_function(leaves, build(*leaves), positional_only=True)
+    for got, want in zip(f(x, s), evaluate(build(*leaves), dict(zip(leaves, (x, s))))):
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+    assert "1.0f / " not in f.info.source() and " / " in f.info.source()
+
+
 # ---- a maximum and its place ----
 
 
