@@ -19,7 +19,7 @@ from ..schedule.parameters import is_number
 from . import passes
 from .contraction import LEAST_OUTPUTS, PART, WHOLE, why_not
 from .dims import LaunchDims
-from .forms.columns import STRIP
+from .forms.columns import HELD_ROWS, STRIP
 from .forms.flat import TILE
 from .forms.rows import ROW_SCRATCH
 from .ir import COLUMNS, IN_MEMORY, REDUCTIONS, Kernel, Operand, Value, numeral
@@ -660,7 +660,11 @@ class Lowering:
         steps = [(*way, ref.picks) for ref, way in zip(self.refs, strides)]
         dims = LaunchDims(n, tuple(outer), tuple(runs), chunk, steps).words(operands)
         values, stores = passes.rewrite(form, self.settle(form, operands), stores)
-        spill = form == "rows" and not runs and again(values) and n <= ROW_SCRATCH
+        spill = again(values) and (
+            n <= ROW_SCRATCH
+            if form == "rows" and not runs
+            else form == "columns" and lie_apart(operands, values) and product(runs) < HELD_ROWS
+        )
         kernel = Kernel(
             form,
             len(outer),
@@ -669,7 +673,7 @@ class Lowering:
             values,
             stores,
             spill,
-            spill and self.streams(n, values, stores),
+            spill and form == "rows" and self.streams(n, values, stores),
         )
         ns, total = self.element_ns(values), product(self.group.domain)
         return Launch(
@@ -782,6 +786,16 @@ def is_backwards(ref, axis):
 def moves(strides):
     """Whether any stride is not 0."""
     return any(s != 0 for s in strides)
+
+
+def lie_apart(operands, values):
+    """Whether columns are rows of memory, side by side, and nothing is looked for in them.
+
+    What is dear or read in steps is made once for all loops over them then.
+    """
+    return not any(v.op == "first" for v in values) and any(
+        op.role == "in" and op.run and op.inner not in (0, 1) for op in operands
+    )
 
 
 def again(values):

@@ -1,5 +1,7 @@
 """Columns: a strip of one row is reduced and stored in one loop, to NumPy's numbers."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -73,3 +75,41 @@ def test_places_in_rows_of_a_few_vectors(dtype):
         for part in (x[:, :n].copy(), x[:, -n:]):
             plan(lambda x: [ops.argmax(x, 1), ops.argmin(x, 1)], part)
             plan(lambda x: [ops.max(x, 1), ops.argmax(x, 1)], part)
+
+
+def slope(x):
+    """A softmax's gradient: its exponentials are needed by three loops over a row."""
+    z = ops.softmax(x, 1)
+    return [z, z * (x - ops.sum(z * x, 1, keepdims=True))]
+
+
+def kept(build, *arrays, **options):
+    """How often a value of all rows of a strip is kept, and how many exponentials there are."""
+    (kernel,) = plan(build, *arrays, **options)[1]
+    text = emit(kernel)[1]
+    return len(re.findall(r" kept\d+\[\d+ \* \d+\];", text)), text
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_short_rows_keep_what_several_loops_need(dtype):
+    for columns in (2, 5, 12, 15):
+        for rows in (1000, 63, 64, 65):
+            x = RNG.normal(size=(rows, columns)).astype(dtype)
+            x[3], x[4, 1], x[5, 0], x[6, 1] = -np.inf, -np.inf, np.nan, np.inf
+            for given in (x, x[::-1], np.repeat(x, 2, 1)[:, ::2], x[:40]):
+                count, text = kept(slope, given, rtol=1e-5)
+                assert count and text.count("ck_exp_shifted") == 1
+
+
+@pytest.mark.parametrize(
+    "build, shape",
+    [
+        (slope, (1000, 16)),  # a vector
+        (lambda x: ops.softmax(x, 0), (12, 1000)),  # side by side already
+        (lambda x: ops.sum(ops.exp(x), 1), (1000, 12)),  # one loop
+        (lambda x: ops.argmax(ops.exp(x), 1), (1000, 12)),  # a place
+    ],
+    ids=["long", "columns", "one loop", "a place"],
+)
+def test_other_strips_keep_nothing(build, shape):
+    assert kept(build, RNG.normal(size=shape))[0] == 0
