@@ -2,7 +2,8 @@
 
 A test marked `sampled(strength)` runs there so many of its cases that all combinations of
 `strength` arguments are among them, with 0 the first alone; of an argument that is given by name,
-those values: `sampled(1, dtype=["bool", "float32"])`. The other cases are marked `rest`, as is what
+those values: `sampled(1, dtype=["bool", "float32"])`. Of a list of programs of one kind,
+`sampled(1 / 4)` is every fourth. The other cases are marked `rest`, as is what
 finds hardly more than its cheaper neighbours, and `make rest` runs them.
 """
 
@@ -44,6 +45,8 @@ def mark(items, rest):
         within = [c for c in cases if all(c.callspec.params[k] in some for k, some in kept)]
         within = within or cases  # where one was asked for by its name
         values = [{k: told(v) for k, v in item.callspec.params.items()} for item in within]
-        taken = {within[k] for k in chosen(values, *asked.args)}
-        for item in set(cases) - taken:
+        (strength,) = asked.args
+        some = 0 < strength < 1
+        taken = range(0, len(within), round(1 / strength)) if some else chosen(values, strength)
+        for item in set(cases) - {within[k] for k in taken}:
             item.add_marker(rest)

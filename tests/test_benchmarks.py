@@ -117,6 +117,7 @@ def test_there_are_a_hundred_programs_of_fourteen_fields():
     assert {p.field for p in PROGRAMS.values()} == set(registry.MODULES)
 
 
+@pytest.mark.sampled(1 / 4)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.filterwarnings("ignore")
 def test_a_program_is_what_numpy_computes(name):
@@ -206,7 +207,7 @@ def test_rows_of_pymcs_models_are_put_together():
 PLAIN = plain_registry.load()
 
 
-@pytest.mark.sampled(1, name=[*PLAIN][::4])
+@pytest.mark.sampled(1 / 8)
 @pytest.mark.parametrize("name", PLAIN)
 def test_a_plain_program_does_what_numpy_does(name):
     """At two sizes and dtypes, with one function; arguments are compared too."""
@@ -259,6 +260,7 @@ def test_the_page_of_npbench_counts_who_is_ahead():
     assert "| b | 0.25 | it is NumPy's |" in text
 
 
+@pytest.mark.sampled(1 / 4)
 @pytest.mark.parametrize("expression", expressions.ALL, ids=lambda e: e.name)
 def test_expressions_are_numpys_of_any_size(expression):
     for size in (0, 1, 10):

@@ -259,6 +259,7 @@ def huge(kind, keys, whole):
     ], "a header claims|(invalid|end of file) header"  # Python 3.14 says less
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("kind", ["notes", "entry", "compiler", "name", "header"])
 def test_restore_of_members_that_claim_too_much(run, filled, tmp_path, kind):
     """Memory stays bounded by what one member can need, whatever a bundle claims."""
@@ -363,6 +364,7 @@ LINES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
 @pytest.mark.parametrize("line, wanted", [*LINES, ("/usr/bin/ckernels do", {"doctor"})])
 def test_completion(line, wanted):

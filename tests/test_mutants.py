@@ -190,6 +190,7 @@ def made_tree(folder):
     return folder / "ckernels/room/rules.py"
 
 
+@pytest.mark.rest
 def test_a_run(tmp_path, monkeypatch, capsys):
     """Survivors are told from others, a test that fails anyway sees nothing, results are kept, and
     the tree stays as it is."""

@@ -38,10 +38,11 @@ def test_the_other_cases_are_marked():
     first = [Item("first", (0,), {}, n=n) for n in range(3)]
     each = [Item("each", (1,), {}, f=f, n=n) for f in shared for n in ("a", "b")]
     within = [Item("within", (1,), {"n": [2, 3]}, n=n) for n in range(4)]
-    sampled.mark([*every, *first, *each, *within], "rest")
-    marks = [["".join(i.marks) for i in items] for items in (every, first, each, within)]
+    third = [Item("third", (1 / 3,), {}, n=n) for n in range(4)]
+    sampled.mark([*every, *first, *each, *within, *third], "rest")
+    marks = [["".join(i.marks) for i in items] for items in (every, first, each, within, third)]
     r = "rest"
-    assert marks == [["", "", ""], ["", r, r], ["", r, r, ""], [r, r, "", ""]]
+    assert marks == [["", "", ""], ["", r, r], ["", r, r, ""], [r, r, "", ""], ["", r, r, ""]]
 
 
 def test_a_case_that_is_asked_for_by_its_name_runs():

@@ -76,7 +76,7 @@ class Shorter(ast.NodeTransformer):
         return node
 
 
-@pytest.mark.sampled(0)
+@pytest.mark.rest
 @pytest.mark.parametrize("path", GALLERY, ids=[p.stem for p in GALLERY])
 def test_programs_of_the_gallery_run_in_a_short_form(path, capsys):
     plt = pytest.importorskip("matplotlib.pyplot")

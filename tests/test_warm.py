@@ -3,6 +3,8 @@
 import gc
 import importlib.util
 
+import pytest
+
 from build_tools import mutants, warm
 
 SOURCE = """
@@ -34,6 +36,7 @@ def test_that_fails():
 """
 
 
+@pytest.mark.rest
 def test_functions_get_their_changed_code(tmp_path):
     path = tmp_path / "rules.py"
     path.write_text(SOURCE)

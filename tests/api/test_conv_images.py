@@ -67,6 +67,7 @@ def test_strides_default_to_one_in_keras_and_to_the_window_in_pool():
     assert K.int_shape(K.pool(K.ones((1, 6, 2)), 3)) == (1, 2, 2)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("mode", ["max", "avg", "sum", "average_inc_pad", "average_exc_pad"])
 @pytest.mark.parametrize("padding", ["valid", "same", "partial", ((1, 0), 1)])
 def test_gradients_of_pools(mode, padding):

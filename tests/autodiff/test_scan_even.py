@@ -152,6 +152,7 @@ def in_a_while(x):
 STARTS = np.array([0, 3, 3, 7, 12])
 
 
+@pytest.mark.sampled(1 / 2)
 @pytest.mark.parametrize("function, args", [
     (triangle, ()), (counted, (9,)), (counted, (2,)), (counted, (1,)), (three_deep, (9,)),
     (even_between, (9,)), (between_elements, (STARTS,)), (between_elements, (np.arange(13),)),
@@ -166,6 +167,7 @@ def test_gradients_beside_differences(function, args):
     np.testing.assert_array_equal(slope(X, *args), found)
 
 
+@pytest.mark.sampled(1 / 2)
 @pytest.mark.parametrize("function, args", [
     (triangle, ()), (three_deep, (7,)), (between_elements, (STARTS,)), (of_an_array, (9,)),
     (halved, (9,)), (ends_inside, (9,))])  # fmt: skip

@@ -16,6 +16,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(measure, "timed", lambda call, rounds: (call(), 1000.0)[1])
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("name", measure.MEASURED)
 def test_each_measurement_runs(name, quick):
     assert np.isfinite(measure.MEASURED[name]())

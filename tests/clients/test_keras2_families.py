@@ -48,7 +48,7 @@ def stepped(name, mode, steps=2):
         return model, [model.train_on_batch(x, target) for _ in range(steps)]
 
 
-@pytest.mark.sampled(1, name=[*LAYERS][::2])
+@pytest.mark.sampled(1 / 4)
 @pytest.mark.parametrize("name", LAYERS)
 def test_compiled_training_and_files(name, tmp_path):
     """Compiled steps go where the reference goes; the file gives layer and optimiser back."""

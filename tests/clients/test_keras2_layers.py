@@ -170,6 +170,7 @@ def test_forward(name):
         np.testing.assert_allclose(y, want, rtol=2e-4, atol=2e-5)
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("name", [n for n in LAYERS if n not in UNSMOOTH])
 def test_gradient(name):
     """Along a random direction of the input and of each weight, against a central difference."""
@@ -202,6 +203,7 @@ def test_gradient(name):
             )
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("name", LAYERS)
 def test_config_and_weights_make_the_same_layer(name):
     model, x, _ = model_of(name)

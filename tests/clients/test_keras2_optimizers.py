@@ -253,6 +253,7 @@ def test_regularizers_add_to_the_loss_and_its_slope():
     np.testing.assert_allclose(model.get_weights()[0], w - 0.1 * slope, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize(
     "name, mean, std",
     [

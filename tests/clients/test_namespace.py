@@ -53,6 +53,7 @@ assert own >= len(calls) - 1, own
 """
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("flags", ["lazy_from=0,mode=reference", ""], ids=["late", "at once"])
 def test_functions_of_scipy_take_the_namespace(flags):
     scipy = pytest.importorskip("scipy")

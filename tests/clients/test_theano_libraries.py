@@ -40,6 +40,7 @@ def small(tmp_path, monkeypatch):
     return source, tmp_path / "out", tmp_path / "failing.txt"
 
 
+@pytest.mark.rest
 def test_a_library_runs_and_its_failures_are_listed_by_reason(small, capsys, monkeypatch):
     source, folder, listed = small
     monkeypatch.setattr(run.known, "__defaults__", (listed,))

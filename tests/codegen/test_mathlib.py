@@ -253,6 +253,7 @@ def exact_error(got, exact, absolute):
     return float(abs(mpmath.mpf(float(got)) - exact) / unit)
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("name", list(n for n in mathlib.ULP if n not in BINARY))
 def test_float64_against_mpmath(lib, name):
     x = float64_samples(name, np.random.default_rng(5))

@@ -237,6 +237,7 @@ ALMOST_NEVER = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", [*NEVER_POSITIVE, *(f"almost {n}" for n in ALMOST_NEVER)])
 def test_exponentials_of_what_is_never_positive(name, dtype):
@@ -642,6 +643,7 @@ def test_limits_of_integers_are_left_to_their_own_extrema():
 # ---- reversed operands are turned first where elements have several widths ----
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("build, dtype, turned", [
     (ops.isnan, "float32", True), (lambda x: ops.cast(x, "uint8"), "int32", True),
     (lambda x: ops.cast(x, "float64"), "bool", True), (ops.exp, "float16", True),

@@ -83,6 +83,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_gradients(name):
     build, *shapes = CASES[name]

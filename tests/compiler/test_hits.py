@@ -24,6 +24,7 @@ def test_counts_are_those_of_all_records(tmp_path):
     assert set(hits.counts(str(tmp_path))) == set(keys)
 
 
+@pytest.mark.sampled(1 / 2)
 @pytest.mark.parametrize("kernels", (1, 5000))
 def test_a_long_file_is_summed_up_once_in_many_reads(tmp_path, kernels):
     """However many kernels there are, most reads cost one append."""

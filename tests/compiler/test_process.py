@@ -45,6 +45,7 @@ BAD = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("what", BAD)
 def test_a_bad_compiler_is_described(compiledir, source, script, what):
     """The message names compiler, kernel, first diagnostic and the kept file; nothing is left."""

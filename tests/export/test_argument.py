@@ -116,6 +116,7 @@ def test_one_function_serves_each_size(tmp_path):
             np.testing.assert_allclose(np.array(found, "float32"), expected.ravel(), atol=1e-6)
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.skipif(GCC is None, reason="there is no C compiler")
 @pytest.mark.parametrize("make", [cnn, lstm, halves])
 def test_results_are_as_recorded_for_several_sizes(make, tmp_path):

@@ -244,6 +244,7 @@ def check(seed, folder):
     return True
 
 
+@pytest.mark.rest
 def test_random_exports(tmp_path):
     done = [check(seed, tmp_path / str(seed)) for seed in (1, 4, 9, 12)]
     assert sum(done) >= 3

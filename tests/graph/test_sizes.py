@@ -77,6 +77,7 @@ def expression(rng, depth, leaves):
     )
 
 
+@pytest.mark.sampled(1 / 4)
 @pytest.mark.parametrize("seed", range(300))
 def test_expressions_are_right_for_all_values(seed):
     rng = random.Random(seed)
@@ -91,6 +92,7 @@ def test_expressions_are_right_for_all_values(seed):
         assert evaluated(of, sizes, other) == [rule(other) for rule in rules]
 
 
+@pytest.mark.sampled(1 / 4)
 @pytest.mark.parametrize("seed", range(300))
 def test_answers_hold_wherever_the_assumptions_do(seed):
     """What a decision by sizes was is the same for all shapes that the class accepts."""

@@ -56,7 +56,7 @@ def f(a):
 """
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(1 / 7)
 @pytest.mark.parametrize("third", range(3))
 @pytest.mark.parametrize("made", MADE)
 def test_a_reshape_beside_a_store(made, third, tmp_path):
@@ -200,6 +200,7 @@ def findings(seed, rounds, folder):
     return [finding(name, rng, folder) for _ in range(rounds) for name in FUNCTIONS]
 
 
+@pytest.mark.rest
 def test_stores_into_what_every_function_gives(tmp_path):
     found = findings(1, 1, tmp_path)
     assert sum(compared for _, compared in found) > 60

@@ -58,6 +58,7 @@ def run(seed, folder, writer=Writer, arguments=arguments):
     return compared
 
 
+@pytest.mark.rest
 def test_nested_programs(tmp_path):
     with config.change(mode="reference"):
         assert sum(run(seed, tmp_path) for seed in range(40)) > 60

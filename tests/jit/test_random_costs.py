@@ -97,6 +97,7 @@ def check_threads(seeds, folder):
         ck.set_num_threads(before)
 
 
+@pytest.mark.rest
 def test_random_costs_on_threads(tmp_path, low_thresholds):  # noqa: F811
     check_threads(range(40, 42), tmp_path)
 

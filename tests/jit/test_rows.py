@@ -546,6 +546,7 @@ FIRST = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("first", FIRST)
 def test_first_places_of_an_order(first):
     """As NumPy has them: of different numbers, of equal ones, of NaN, of rows that are short."""

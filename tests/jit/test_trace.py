@@ -123,6 +123,7 @@ def laid_out(x):
     return [x.copy(), np.asfortranarray(x), wide[::2, ::2], x[::-1, ::-1].copy()[::-1, ::-1]]
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("function", PLACES, ids=lambda f: f.__name__)
 def test_moving_parts_are_stored_in_place(function):
     for x in laid_out(R.normal(size=(20, 21))):
@@ -602,6 +603,7 @@ def differences(f, x, step=1e-5):
     return found
 
 
+@pytest.mark.rest
 def test_gradients_through_moving_parts_to_second_order():
     x, k = R.random(3) + 0.5, R.random((4, 4))
     by_x, by_k = grad(energy, argnums=(0, 1))(x, k)

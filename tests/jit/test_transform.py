@@ -69,6 +69,7 @@ def looped(x):
     return total
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("f", [*[lambda x, f=f: np.sum(f(x)) for f in ONE],
                                *[lambda x, f=f: np.sum(f(x, S) * f(S, x)) for f in TWO],
                                *WHOLE, changed, looped],
@@ -636,6 +637,7 @@ def chosen_turn_by_turn(x):
     return total + np.sum(m**2)
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("n, m", [(1, 1), (1, 6), (7, 1), (5, 4), (8, 8), (20, 3), (1, 20)])
 def test_slopes_of_loops_that_choose_in_short_turns(n, m):
     """More choices than a trace could ask for in Python, in loops too short to be worth a scan."""

@@ -9,6 +9,7 @@ from .test_nested_programs import run
 from .wide_programs import Writer, arguments
 
 
+@pytest.mark.rest
 def test_wide_programs(tmp_path):
     with config.change(mode="reference"):
         assert sum(run(seed, tmp_path, Writer, arguments) for seed in range(30)) > 50

@@ -53,6 +53,7 @@ def agree(inputs, arrays, outputs, ulps=64):
         assert np.nanmax(np.abs(a - b), initial=0) <= ulps * np.finfo(a.dtype).eps * largest
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("batch", [(), (2,), (2, 3), (2, 1, 3, 2)])
 @pytest.mark.parametrize("has", [(), ("bias",), ("mask",), ("bias", "mask", "state"), ("state",)])

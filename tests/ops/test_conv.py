@@ -61,6 +61,7 @@ def test_adjoints_are_transposes_of_conv(sizes, kernel, groups, options):
     np.testing.assert_allclose([(gx * x).sum(), (gw * w).sum()], (g * y).sum(), rtol=1e-10)
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("sizes, kernel, groups, options", CASES)
 def test_gradients_to_second_order(sizes, kernel, groups, options):
     x, w = data(tuple(min(s, 4) for s in sizes), kernel, groups, batch=1)

@@ -152,6 +152,7 @@ def test_kernels_against_oracles(dtype, options):
             np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * 10)
 
 
+@pytest.mark.rest
 def test_any_layout_and_any_integers():
     rng = np.random.default_rng(5)
     y, labels, steps, counts = batch(rng, 4, 12, 5, 4)

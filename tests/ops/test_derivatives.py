@@ -41,6 +41,7 @@ def run(maker, count, seed):
             raise AssertionError(f"case {k} of seed {seed}: {problem}") from problem
 
 
+@pytest.mark.sampled(1)
 @NAMED
 def test_derivatives(maker):
     run(maker, 3, 1)

@@ -380,6 +380,7 @@ def test_along_axis():
     )
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize(
     "key", [k for k in KEYS if not (isinstance(k, np.ndarray) and k.size == 0)], ids=repr
 )

@@ -107,6 +107,7 @@ def test_average_with_padding(sizes, size, options):
     agree(lambda a: ops.pool_average(a, size, inside=False, **options), expect, x, rtol=1e-12)
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("sizes, size, options", CASES)
 def test_gradients_to_second_order(sizes, size, options):
     x = image(sizes, 1)[..., :2]
@@ -117,6 +118,7 @@ def test_gradients_to_second_order(sizes, size, options):
     check_gradient(lambda a: ops.pool_average(a, size, inside=False, **options), x)
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("sizes, size, options", CASES)
 def test_patches(sizes, size, options):
     x = image(sizes)

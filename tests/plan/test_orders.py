@@ -37,6 +37,7 @@ def same(got, wanted):
     assert wanted.size == 0 or all(n == 1 or s == t for n, s, t in strides)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(5, 7), (1, 6), (6, 1), (0, 3), (300, 70), (2, 3, 4), (3, 1, 4)])
 def test_elementwise_results_lie_as_their_operands_do(dtype, shape):
@@ -66,6 +67,7 @@ PROGRAMS = {  # what a user writes, and NumPy's
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("perm", [(0, 1, 2), (2, 1, 0), (0, 2, 1), (1, 0, 2), (2, 0, 1), (1, 2, 0)])
 def test_programs_lie_as_numpy_lays_them(name, perm):
@@ -189,6 +191,7 @@ READERS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("name", READERS)
 def test_operands_of_other_ops(name):
     """Sorts, running sums, gathers, products of batches, LAPACK read any order."""
@@ -372,6 +375,7 @@ def of_no_order():
     return [line, Tensor(ops.iota((2, 3, 4), 2, "float32")) * 0.5, *draws, draws[0] + line]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("perm", [(1, 2, 0), (2, 1, 0), (0, 2, 1), (2, 0, 1)])
 @pytest.mark.parametrize("mode", ["compiled", "fast_compile"])
 def test_turned_results_of_no_order_are_turned(mode, perm):

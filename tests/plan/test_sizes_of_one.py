@@ -76,6 +76,7 @@ def outcome(function, arrays):
         return problem
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("name", CASES)
 def test_open_sizes_of_one_broadcast_as_in_numpy(name):
     build, meant, arrays_of = CASES[name]

@@ -222,6 +222,7 @@ def test_of_every_kind_of_number(f, dtype):
     same(f, lambda: [numbers((9, 4), dtype, 3), numbers((9, 4), dtype, 4)])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (1,), (2,), (1, 1)])
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_of_few_elements(f, shape):

@@ -103,6 +103,7 @@ SPELLINGS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("name", SPELLINGS)
 def test_spellings_are_found_with_their_gradients(name):
     xs, arrays = inputs()

@@ -102,6 +102,7 @@ def test_a_result_of_another_dtype_is_refused():
     assert rewrite([ops.exp(x)], Matcher(family))[0].op.name == "exp"
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize(
     "step",
     [

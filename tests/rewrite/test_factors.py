@@ -164,6 +164,7 @@ def computed(draw, x, z):
     return x
 
 
+@pytest.mark.sampled(1 / 4)
 @pytest.mark.parametrize("seed", range(200))
 def test_factors_behind_views_of_views_keep_the_value(seed):
     draw = random.Random(seed)

@@ -147,6 +147,7 @@ def test_formulas_behind_views(name, view):
 WEIGHTS = np.random.default_rng(0).normal(size=12)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("axis", [-1, 0, (0, 1)])
 @pytest.mark.parametrize("view", VIEWS)
 def test_softmax_of_views(view, axis):

@@ -157,6 +157,7 @@ MISFITS = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("last", [True, False])
 @pytest.mark.parametrize("misfit", MISFITS)

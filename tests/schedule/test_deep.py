@@ -39,6 +39,7 @@ def few_frames():
     sys.setrecursionlimit(before)
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("name", STEPS)
 def test_depth_needs_no_recursion(name, few_frames):
     x = leaf((6, 6))

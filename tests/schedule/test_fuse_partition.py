@@ -123,6 +123,7 @@ def calls(roots):
     return count / len(order)
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("name", NETS)
 def test_time_is_in_proportion_to_the_graph(name):
     """Four times the depth takes at most 1.3 times the calls per node."""

@@ -52,6 +52,7 @@ case "$*" in *"-x c -"*) tee {folder}/stdin.$$ | exec {CC} "$@";; *) exec {CC} "
     return path, folder
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
 def test_hostile_names(tmp_path, recorder, name, monkeypatch):
     pytest.importorskip("ckernels._runtime", reason="the C runtime is not built")
@@ -99,6 +100,7 @@ def test_names_in_what_people_read_are_harmless(tmp_path):
         assert "\x1b" not in shown and "\n" not in shown and "\0" not in shown
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("flags", ["-DX='a b'", '-DX="; true', "$(true)", "`true`", "-DX=a;true"])
 def test_flags_are_arguments_not_a_shell(tmp_path, recorder, flags):
     """cc.cflags are the user's own, but split at spaces only: nothing in them is a command."""
@@ -116,6 +118,7 @@ def test_flags_are_arguments_not_a_shell(tmp_path, recorder, flags):
     assert all(word in lines for word in flags.split())
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize(
     "name",
     [

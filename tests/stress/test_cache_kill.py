@@ -97,6 +97,7 @@ def test_interrupted_work_leaves_nothing(tmp_path):
     assert_sound(tmp_path)
 
 
+@pytest.mark.rest
 def test_a_stopped_writer_holds_nobody_up(tmp_path):
     """SIGSTOP in the middle of everything: others do not wait for what it was about to build."""
     flags = {"compiledir": str(tmp_path)}

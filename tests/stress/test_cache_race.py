@@ -188,6 +188,7 @@ def test_only_claims_are_locked():
                 assert not waits, f"{path}: who waits, waits for somebody"
 
 
+@pytest.mark.rest
 def test_hits_of_many_processes(tmp_path):
     flags = {"compiledir": str(tmp_path)}
     run(check, 1, flags=flags)

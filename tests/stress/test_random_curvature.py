@@ -113,6 +113,7 @@ def run(seeds):
     return total
 
 
+@pytest.mark.rest
 def test_random_curvature():
     with K.config.change(mode="reference"):
         assert run(range(30)) > 700

@@ -230,6 +230,7 @@ def run(seeds):
                 raise AssertionError(f"seed {seed}") from problem
 
 
+@pytest.mark.rest
 def test_random_updates():
     with K.config.change(mode="reference"):
         run(range(25))

@@ -278,6 +278,7 @@ def test_many_sequences_of_shapes_with_low_thresholds(part):
     search(range(50_000 + part * 50, 50_050 + part * 50), 5)
 
 
+@pytest.mark.rest
 def test_the_generator_reaches_all_kinds():
     """Sequences are worth running only if programs and sizes hold what planning may get wrong."""
     ways, seen = set(), set()

@@ -76,6 +76,7 @@ def test_building_and_calling():
     together(work)
 
 
+@pytest.mark.rest
 def test_graphs_share_nodes_that_die_and_come_back():
     """Hash-consing: equal expressions made by all threads at once, and dropped at once."""
     x = K.placeholder((None,), name="x")

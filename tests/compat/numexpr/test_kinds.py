@@ -34,6 +34,7 @@ MISSING = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("text", RESULTS)
 def test_dtypes_of_results(text):
     got = evaluate(text, NAMES)

@@ -221,6 +221,7 @@ BESIDE_NUMPY = {
 }
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("name", BESIDE_NUMPY)
 def test_beside_numpy(name):
     build, wanted, arrays = BESIDE_NUMPY[name]
@@ -241,6 +242,7 @@ def test_norms_of_matrices(ord):
     np.testing.assert_allclose(called(lambda a: nlinalg.norm(a, ord), M), want, rtol=1e-12)
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("k", [-np.inf, -3, -1, -0.5, 0.5, 1, 2, 3, np.inf])
 def test_norms_of_any_number(k):
     """A zero makes a norm of a negative number 0: its slope there is that of abs."""

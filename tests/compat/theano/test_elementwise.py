@@ -66,6 +66,7 @@ def function(build, *arrays):
     return theano.function(xs, build(*xs), on_unused_input="ignore")
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("name", UNARY)
 def test_of_one(name):
     build, want, x = UNARY[name]
@@ -74,6 +75,7 @@ def test_of_one(name):
         np.testing.assert_array_equal(f(values), want(values))
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("name", BINARY)
 def test_of_two(name):
     build, want, arrays = BINARY[name]

@@ -332,6 +332,7 @@ def caught(act):
     return None
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("name, kind, act", BUILDING + CALLS, ids=[r[0] for r in BUILDING + CALLS])
 def test_the_class_of_an_error_is_that_of_theano(name, kind, act):
     problem = caught(act)

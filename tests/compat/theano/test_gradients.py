@@ -311,6 +311,7 @@ def test_loops_and_gradients_have_test_values(testing_values):
         T.dvector("y") + 1
 
 
+@pytest.mark.rest
 def test_gradients_through_complex_numbers():
     """The slopes by both parts, first and second, against differences."""
     x, y, b = (T.dvector(name) for name in "xyb")

@@ -67,6 +67,7 @@ def names(tmp_path, monkeypatch):
 ROWS = groups()
 
 
+@pytest.mark.sampled(1 / 4)
 @pytest.mark.parametrize("area, what, program, why", ROWS, ids=[": ".join(g[:2]) for g in ROWS])
 def test_group(area, what, program, why, names):
     exec(compile(program, f"{area}: {what}", "exec"), names)

@@ -75,7 +75,7 @@ ROWS = {  # text of the expression: what it is, and whether it is sparse in the 
 }
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("text", ROWS)
 def test_values_and_formats(text, given):
     kind, names, values = given

@@ -198,6 +198,7 @@ CASES = {  # name: (of variables, of arrays, the arrays)
 }  # fmt: skip
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("name", CASES)
 def test_values_are_numpys(name):
     build, want, arrays = CASES[name]
@@ -213,6 +214,7 @@ SMOOTH = ["elu", "selu", "softsign", "xlogx", "cumsum", "cumprod", "diff twice",
           "norm 2", "logsumexp", "conv2d", "conv2d full", "compress"]  # fmt: skip
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_slopes_are_those_of_differences(name):
     build, _, arrays = CASES[name]

@@ -199,6 +199,7 @@ def test_hostile_texts_are_refused(name):
         ck.evaluate(HOSTILE[name], {"a": np.ones(3)})
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("name", COMPUTED)
 def test_large_texts_are_computed(name):
     text, function = COMPUTED[name]

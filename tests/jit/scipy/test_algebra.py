@@ -69,11 +69,13 @@ def check(f, x, slopes=True):
         np.testing.assert_allclose(ck.jit.grad(cost)(x), want, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("name", OF_ROWS)
 def test_functions_of_arrays(name):
     check(OF_ROWS[name], X, name not in ("beside infinities", "qr full"))
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("name", OF_MATRICES)
 def test_functions_of_matrices(name):
     check(OF_MATRICES[name], M, "of a triangle" not in name and name != "cho_factor")

@@ -20,6 +20,7 @@ TAILS = {"norm": ("cdf", "sf", "logcdf", "logsf"), "expon": ("cdf", "sf", "logsf
          "gamma": ("cdf", "sf"), "beta": ("cdf",)}  # fmt: skip
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_densities_and_tails(name):
     of, shapes = getattr(stats, name), SHAPES.get(name, ())

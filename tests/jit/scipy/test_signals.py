@@ -74,11 +74,13 @@ IMAGES = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("name", SIGNALS)
 def test_signals(name):
     check(SIGNALS[name], V)
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("name", IMAGES)
 def test_images(name):
     check(IMAGES[name], W)

@@ -202,6 +202,7 @@ MORE = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("function, args, options", CASES, ids=lambda c: getattr(c, "__name__", ""))
 def test_functions_are_numpys(function, args, options):
     assert compare(function, *args, **options)
@@ -233,6 +234,7 @@ def alike(got, want):
         same(got, want)
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("function, args, options", MORE, ids=lambda c: getattr(c, "__name__", ""))
 def test_functions_of_inputs_are_numpys(function, args, options):
     want, env = results(function, *args, **options), {}

@@ -81,6 +81,7 @@ OTHERS = {  # SciPy's, where another module asked for them: they are test_specia
 UFUNCS = sorted(rows.UFUNCS.keys() - OTHERS, key=lambda u: u.__name__)
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("ufunc", [u for u in UFUNCS if u.signature is None],
                          ids=lambda u: u.__name__)  # fmt: skip
 def test_every_loop_is_numpys(ufunc):
@@ -108,6 +109,7 @@ def test_products_of_matrices_and_vectors(ufunc, dtype):
     assert compare(ufunc, *operands)
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("ufunc", [u for u in UFUNCS if u.nin == 2 and u.signature is None],
                          ids=lambda u: u.__name__)  # fmt: skip
 def test_python_numbers_are_weak(ufunc):
@@ -139,6 +141,7 @@ def test_reductions_accumulate_as_numpy_does(ufunc):
 RUNNING = [u for u in UFUNCS if u.nin == 2 and u.nout == 1 and u.signature is None]
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("ufunc", RUNNING, ids=lambda u: u.__name__)
 def test_running_results(ufunc):
     for d in DTYPES:

@@ -144,6 +144,7 @@ def squares(draw, largest):
     return {**attrs, "padding": pads}, image, tuple(kernel), out
 
 
+@pytest.mark.rest
 @settings(max_examples=30, deadline=None)
 @given(st.data(), squares(21))
 def test_many_channels_of_nine_taps(data, geometry):
@@ -325,6 +326,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(1 / 3)
 @pytest.mark.parametrize("case", CASES)
 def test_results_do_not_depend_on_the_number_of_threads(case):
     padding = ("same", (0, 0))[list(CASES).index(case) % 2]
