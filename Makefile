@@ -93,7 +93,7 @@ build: $(VENV)/.installed $(VENV)/.runtime
 # Kernels of most of the first are compiled in half of the time that users' take (tests/conftest.py);
 # QUICK= compiles them as for users, as continuous integration does.
 JOBS ?= 2
-QUICK ?= -O1
+QUICK ?= -O0
 test rest: export CKERNELS_TESTS_KERNELS = $(abspath build/tests-kernels)
 test: export CKERNELS_TESTS_CFLAGS = $(QUICK)
 test: build
