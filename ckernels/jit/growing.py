@@ -198,6 +198,17 @@ class Growing:
             return self.turned()
         return self.known()[key]
 
+    def reduced(self, function, start=0):
+        """sum, max or min of its items, which are integers."""
+        kinds = {p.kind if isinstance(p, Appended) else self.kinds.kind_of(p) for p in self.pieces}
+        maybe = any(isinstance(p, Appended) and p.maybe for p in self.pieces)
+        if maybe or {(k.how, k.dtype, k.shape) for k in kinds} != {("number", "int64", ())}:
+            self.owner.refuse(REFUSED)
+        rows = self.whole() if function is sum else self.array()
+        node = {sum: ops.sum, max: ops.max, min: ops.min}[function](rows.read())
+        found = known(self.owner, node, int)
+        return found + start if function is sum else found
+
     def turned(self):
         """Another list of its items, from the last to the first."""
         self.no_turn()

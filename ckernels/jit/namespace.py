@@ -137,6 +137,8 @@ def extreme(function, before):
     """max or min of traced numbers: before(a, b) says whether a stays in front of b."""
 
     def choose(*args, **options):
+        if len(args) == 1 and not options and is_grown(args[0]):
+            return args[0].reduced(function)
         if len(args) == 1 and isinstance(args[0], (list, tuple)):
             args = args[0]
         traced = [isinstance(a, (PythonNumber, ArrayValue)) for a in args]
@@ -150,6 +152,16 @@ def extreme(function, before):
 
     choose.__name__ = function.__name__
     return choose
+
+
+def is_grown(x):
+    """Whether it is a list that a loop appended to, of which Python does not know the items."""
+    return isinstance(x, Growing) and not x.is_list()
+
+
+def traced_sum(items, /, start=0):
+    """sum(), also of a list that a loop appended to."""
+    return items.reduced(sum, start) if is_grown(items) else sum(items, start)
 
 
 class Namespace:
@@ -590,7 +602,8 @@ def builtin_names():
     found.update({name: refusing(name) for name in WORLD if name in found})
     found.update(isinstance=is_instance, type=traced_type, range=traced_range, len=traced_len,
                  max=extreme(max, operator.gt), min=extreme(min, operator.lt),
-                 enumerate=traced_enumerate, zip=traced_zip, reversed=traced_reversed)  # fmt: skip
+                 enumerate=traced_enumerate, zip=traced_zip, reversed=traced_reversed,
+                 sum=traced_sum)  # fmt: skip
     return found
 
 

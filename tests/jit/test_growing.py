@@ -328,3 +328,52 @@ def test_lists_from_the_last_item_to_the_first():
     for n in (40, 12, 3, 300):
         check(traced_back, np.random.default_rng(n).normal(size=(n, 4)))
     check(traced_back, -np.ones((30, 4)))
+
+
+def events(x, on, off):
+    found, since = [], -1
+    for i in range(len(x)):
+        if since < 0 and x[i] > on:
+            since = i
+        elif since >= 0 and x[i] < off:
+            found.append(i - since)
+            since = -1
+    return len(found), sum(found), np.array(found)
+
+
+def odd(x):
+    found = [3]
+    for i in range(len(x)):
+        found.append(2 * i + 1)
+    return sum(found, 5), max(found), min(found), sum(found) / len(found)
+
+
+def longest(x):
+    found = []
+    for i in range(len(x)):
+        if x[i] > 1:
+            found.append(i)
+    return max(found), min(found)
+
+
+def sum_of_elements(x):
+    found = []
+    for i in range(len(x)):
+        if x[i] > 1:
+            found.append(x[i])
+    return sum(found), max(found)
+
+
+def test_sums_and_extremes_of_integers_that_a_loop_appended():
+    for x in (V, V[:40]):
+        check(events, x, 0.5, -0.5)
+    for x in (V, V[:9]):
+        check(odd, x)
+    jitted = check(longest, V)
+    with pytest.raises(ValueError):
+        jitted(np.zeros(600))
+    jitted = ck.jit(sum_of_elements)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CKernelsWarning)
+        assert jitted(V) == sum_of_elements(V)
+    assert jitted.report()["numpy"]  # an order of additions, and NaN, that no node has
