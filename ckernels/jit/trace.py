@@ -350,6 +350,13 @@ class Trace(Owner):
 
     # ---- indices ---------------------------------------------------------------------------------
 
+    def shift(self, x):
+        if isinstance(x, PythonNumber) and x.symbolic and x.kind is int and not (
+            of_sizes(x.node) or self.of_turn(x.node)
+        ):  # fmt: skip
+            return ArrayValue(self, x.node, True, True)
+        return super().shift(x)
+
     def note_read(self, node, x, key):
         loops = [r for r in self.inside if isinstance(r, TurnLeaves)]
         if loops and not self.is_batch() and any(isinstance(k, Node) for k in key):

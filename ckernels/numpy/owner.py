@@ -209,6 +209,9 @@ class Owner:
         lists, plain = function in OF_LISTS, None
         if function not in TURNED and not (function is np.where and len(args) == 1):
             plain = lies_plain(args) and lies_plain(tuple(kwargs.values()))
+        if function is np.roll:
+            args = [*args[:1], *map(self.shift, args[1:2]), *args[2:]]
+            kwargs = {k: self.shift(v) if k == "shift" else v for k, v in kwargs.items()}
         args = [self.argument(a, lists) for a in args]
         kwargs = {k: self.argument(v, lists) for k, v in kwargs.items()}
         array = kwargs.get("keepdims") if row.array == "keepdims" else row.array
@@ -264,6 +267,10 @@ class Owner:
                 return self.array(x).read()
             return type(x)(self.argument(i) for i in x)
         return x
+
+    def shift(self, x):
+        """How far elements are moved, of which each may be a number that data decide."""
+        return type(x)(map(self.shift, x)) if type(x) in (tuple, list) else x
 
     def of_ints(self, x):
         """Whether a list or tuple holds Python's ints alone: sizes, or axes."""

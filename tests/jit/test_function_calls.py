@@ -14,7 +14,7 @@ import ckernels as ck
 from ckernels.base.errors import CKernelsWarning, NotSupported
 from ckernels.jit.function import Jitted
 
-from .beside import same
+from .beside import check, same
 
 A = np.random.default_rng(0).normal(size=(12, 10))
 
@@ -327,3 +327,29 @@ def test_ints_beyond_64_bits_after_small_ones(function, number):
             warnings.simplefilter("ignore", CKernelsWarning)
             want, got = outcome(function, n), outcome(jitted, n)
         assert repr(want) == repr(got)
+
+
+STEPS, WEIGHTS = np.array([[0, 1], [2, -3], [-1, 40]]), np.array([0.5, 0.25, 2.0])
+
+
+def streamed(x):
+    y = np.zeros_like(x)
+    for i in range(3):
+        moved = np.roll(np.roll(x, int(STEPS[i, 0]), 0), shift=int(STEPS[i, 1]), axis=1)
+        y += WEIGHTS[i] * moved + np.roll(x, (int(STEPS[i, 1]), 2), axis=(0, 1))
+    return y
+
+
+def moved_by(x, steps):
+    return np.roll(x, int(steps[0])), np.roll(x, [int(s) for s in steps], 0)
+
+
+def test_rolls_by_numbers_that_arrays_hold():
+    x = np.random.default_rng(4).normal(size=(9, 12))
+    for each in (x, x.astype("float32"), x.T, x[:0], x[:1]):
+        check(streamed, each)
+    jitted = ck.jit(moved_by, strict=True)
+    for steps in ([0, 1], [3, -4], [100, -1000]):
+        for a, b in zip(jitted(x, np.array(steps)), moved_by(x, steps)):
+            np.testing.assert_array_equal(a, b)
+    assert jitted.report()["traces"] == 1
