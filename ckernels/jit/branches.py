@@ -42,7 +42,7 @@ from .trees import (
     parts_of,
     put_together,
 )
-from .turns import roots_of
+from .turns import UNMASKED, roots_of
 
 FAILURES = 3  # paths, or sizes of one path, that may be NumPy's before one was traced
 IN_VAIN = 8  # calls that ask on the way to NumPy before they go there at once
@@ -585,9 +585,7 @@ class Traced:
             raise NotSupported("a result that is a view at a place that data decides")
         self.nodes = rebuild(self.nodes, step=unchecked) if leave else self.nodes
         if leave and unmasked(self.nodes) is not None:
-            raise NotSupported(
-                "a store in a slice whose length each turn of a loop decides has no form in C"
-            )
+            raise NotSupported(UNMASKED)
         if self.nodes:
             asked = 0 if self.guarded else None
             self.compiled, self.used = compile_nodes(tree, self.nodes, self.homes(), asked)

@@ -297,6 +297,8 @@ def of_ints(owner, function, a, b):
         for _ in range(b - 1):
             found = found * a
         return found
+    if function is operator.pow and _whole(a, 2) and _symbolic(b) and not _of_sizes(b):
+        return _power_of(owner, a, _node(b))
     if function not in OF_INTS or (
         function in NEGATIVE_RAISES and not (_whole(b, 0) and b < 63)
     ):  # fmt: skip
@@ -324,6 +326,16 @@ def of_ints(owner, function, a, b):
         return None
     return PythonNumber(owner, build(_node(a), _node(b)), int,
                         lambda: function(pinned(a), pinned(b)), bounds=bounds)  # fmt: skip
+
+
+def _power_of(owner, base, n):
+    """base**n of an int that is known: the trace is for n of which it is an int of 64 bits."""
+    zero, most = 0, int(62 / math.log2(base))
+    owner.guard(ops.logical_and(ops.ge(n, zero), ops.le(n, most)))
+    n = ops.minimum(ops.maximum(n, zero), most)  # on a side that is not taken
+    one, base_ = constant(1, "int64"), constant(base, "int64")
+    node = OF_INTS[operator.lshift][0](one, n) if base == 2 else ops.pow(base_, n)
+    return known(owner, node, int, (1, base**most))
 
 
 MOST_POWER = 8  # of ints that are multiplied

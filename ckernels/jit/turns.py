@@ -20,7 +20,7 @@ from ..graph.walk import rebuild, toposort
 from ..numpy.value import ArrayValue, Lens
 from ..ops import reference
 from ..ops.indexing.advanced import is_window
-from ..ops.ragged import masked, terms
+from ..ops.ragged import masked, terms, unmasked
 from ..ops.scan import Carry, ScanSignature, scan_node
 from ..ops.spectra import LENGTHS
 from ..rewrite.pairs import left_to_numpy
@@ -37,6 +37,7 @@ ATTEMPTS = 6
 FEW_STORES = 4  # turns that may be taken one by one though they store at places that move
 SHORT = 8  # turns that make scalars alone may be taken one by one: a kernel takes more of them
 DECIDED = {"mask_indices", "nonzero", "repeat_index"}  # ops whose sizes data decide
+UNMASKED = "a store in a slice whose length each turn of a loop decides has no form in C"
 UNSET = object()
 
 
@@ -655,6 +656,9 @@ class Turns:
                 raise InNumPy("shapes that data decide in each turn, which would be calls of NumPy")
         own = list(self.trace.of_turns())
         self.outputs(lambda outs: masked(outs, own, self.trace.slices))
+        nows = [now for _, _, now in self.carries]
+        if self.trace.types_matter and unmasked(nows, True) is not None:  # a scan is NumPy's
+            raise Untraceable(UNMASKED)
 
     def end_at_lost_reads(self):
         """Let the trace be for calls in which what a turn reads, and nothing takes, exists: NumPy

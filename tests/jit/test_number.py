@@ -264,3 +264,29 @@ def test_powers_that_python_refuses_are_refused(function):
         for call, arg in ((jitted, float(x)), (looped, given)):
             with pytest.raises(OverflowError):
                 call(arg)
+
+
+def powers(v):
+    score = 0
+    for i in range(len(v)):
+        if v[i] >= 0:
+            score += 2 ** int(v[i]) + 3 ** int(v[i])
+    return score, 2 ** int(v[0]), 10 ** int(v[1])
+
+
+def test_powers_of_known_ints_are_ints_of_64_bits():
+    for v in ([5, 3], [0, 0], [1, 18, -7, 30], [62, 1, -3]):
+        if max(v) < 39:
+            check(powers, np.array(v))
+        jitted = ck.jit(powers)
+        for _ in range(2):
+            assert jitted(np.array(v)) == powers(np.array(v))
+    for v in ([-5, 3], [63, 3], [2, 19], [2, -1]):  # floats, or more than 64 bits
+        for _ in range(2):
+            got = jitted(np.array(v))
+            assert got == powers(np.array(v))
+            assert [type(x) for x in got] == [type(x) for x in powers(np.array(v))]
+    assert jitted.report()["numpy"]
+    lengths = ck.jit(lambda x: x * 2.0 ** len(x) + 2 ** len(x))
+    for n in (3, 20, 62, 64):
+        np.testing.assert_array_equal(lengths(np.ones(n)), np.full(n, 2.0**n + 2**n))

@@ -84,3 +84,36 @@ def test_ranges_of_scalars(dtype, tmp_path):
         with config.change(mode="reference"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             same(function(b), ck.jit(function)(b))
+
+
+def haar(x):
+    y, n = x.copy(), len(x)
+    while n > 1:
+        half = n // 2
+        a, d = (y[:n:2] + y[1:n:2]) / 2, (y[:n:2] - y[1:n:2]) / 2
+        y[:half] = a
+        y[half:n] = d
+        n = half
+    return y
+
+
+def halves_of_data(x, k):
+    y, n = np.zeros_like(x), k[0]
+    while n > 1:
+        y[: n // 2] = x[n // 2 : n // 2 * 2]
+        n = n // 2
+    return y
+
+
+def test_stores_in_slices_whose_lengths_turns_decide_are_turns_of_their_own():
+    for n in (1, 2, 16, 64, 256):
+        x = np.random.default_rng(n).normal(size=n)
+        for each in (x, x.astype("float32")):
+            jitted = ck.jit(haar, strict=True)
+            for _ in range(2):
+                same(haar(each), jitted(each))
+    jitted, x = ck.jit(halves_of_data), np.arange(64.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for k in (64, 9, 1):
+            same(halves_of_data(x, [k]), jitted(x, np.array([k])))
