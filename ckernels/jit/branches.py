@@ -29,6 +29,7 @@ from .maybe import MaybeNumber
 from .number import PythonNumber, is_any
 from .overlaps import folded, share_memory
 from .program import TracedNames
+from .tails import APPEND, Tail
 from .trace import LARGE, SMALL, Asked, Counts, Pinned, TooDeep, Trace, placeholder
 from .trees import (
     LEAF,
@@ -388,6 +389,7 @@ def run_over(tree, trace, leaves):
     for i, part in (tree.parts or {}).items():
         values[i] = part.of(values[part.place])
     build = TracedNames(trace, program)
+    build.on_read = jitted.reads_list
     args, kwargs, free = put_together(tree.described, iter(values), build)
     build.name(free)
     before = dict(containers((args, kwargs, free), tree.described))
@@ -486,8 +488,8 @@ def plain_function(tree, leaves):
 
 def changes(jitted, given, described, values, held):
     """[(path, what is there now)] where the function put something else into lists, dicts and
-    objects that it was given: held, {path: list, dict or object}, are these. NotSupported for
-    lists and dicts of another length."""
+    objects that it was given: held, {path: list, dict or object}, are these. NotSupported where
+    one has lost something."""
     refused = NotSupported("it changes a list, a dict or an object that it was given")
     leaves, found = iter(enumerate(values)), []
 
@@ -500,6 +502,11 @@ def changes(jitted, given, described, values, held):
                     jitted.count(place)
             return
         kind, now = description[0], []
+        if kind == "static" and description[1] is Tail:
+            if type(tree) is not Tail:
+                jitted.reads_list(path)  # another list is in its place
+            found.extend(((*path, APPEND), x) for x in tree.appended())
+            return
         if kind == "static" or Static in description:
             if flatten(tree, is_any, now) != description or any(
                 x is not next(leaves)[1] for x in now
@@ -513,18 +520,14 @@ def changes(jitted, given, described, values, held):
             for _ in range(leaves_in(description)):
                 next(leaves)
             return
-        keys = len(vars(tree)) if kind is object else len(tree)
-        mine = description[2] if kind is object else description[1]
-        if keys != len(mine) and kind is not object or kind is object and not (
-            set(mine) <= set(vars(tree))
-        ):  # fmt: skip
+        new = gained(tree, description)
+        if new is None:
             raise refused
-        if kind is dict and list(tree) != [k for _, k in mine]:
-            raise refused
+        if kind is list and new:
+            jitted.appends(path)
         for key, part, inner in parts_of(tree, description):
             look(part, inner, (*path, key))
-        if kind is object:
-            found.extend(((*path, k), v) for k, v in vars(tree).items() if k not in mine)
+        found.extend(((*path, APPEND if kind is list else k), keyed(tree)[k]) for k in new)
 
     look(given, described, ())
     seen = {id(x) for x in held.values()}
@@ -534,6 +537,18 @@ def changes(jitted, given, described, values, held):
             raise refused
         seen.update(inner)
     return found
+
+
+def gained(tree, description):
+    """The keys that a list, a dict or an object has behind those of its description; None where it
+    lost some, or has them in another order."""
+    kind, old = description[:2]
+    if kind is object:
+        now, old = list(vars(tree)), description[2]
+        return None if set(old) - set(now) else [key for key in now if key not in old]
+    now, old = list(tree) if kind is dict else list(range(len(tree))), len(old)
+    before = [key for _, key in description[1]] if kind is dict else list(range(old))
+    return now[old:] if now[:old] == before else None
 
 
 class Left(NamedTuple):
@@ -548,7 +563,11 @@ class Left(NamedTuple):
     def put(self, given):
         """Put it there; given: (args, kwargs, values of free names)."""
         for path, value in zip(self.places, self.values):
-            keyed(at(given, path[:-1]))[path[-1]] = value
+            holder = keyed(at(given, path[:-1]))
+            if type(holder) is list and path[-1] == APPEND:
+                holder.append(value)
+            else:
+                holder[path[-1]] = value
         if not self.again:
             return self.result
         leaves = []
@@ -610,7 +629,6 @@ class Traced:
         """The end of a path as the runtime's Dispatch takes it; None where it is Python's."""
         if (
             len(self.makers) > MOST_RESULTS
-            or self.described[0] is Left
             or any(how == "other" for how, *_ in self.makers)
             or (self.compiled is not None and not gives_arrays(self.compiled))
         ):
@@ -631,7 +649,8 @@ class Traced:
             parts.append((HOWS.index(how), place, owner, copied, more))
         mutated = tuple([number for pair in self.mutated for number in pair])
         return (entry_of(self.compiled), tuple(self.used), self.guarded, mutated,
-                tuple(self.arrays), tuple(parts), self.described)  # fmt: skip
+                tuple(self.arrays), tuple(parts), self.described,
+                self.described[0] is Left)  # fmt: skip
 
     def refused(self):
         """What the compiler said of kernels in whose place NumPy runs, or None."""

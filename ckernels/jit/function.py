@@ -43,8 +43,9 @@ from .branches import (
 from .number import PythonNumber, is_any, is_leaf
 from .program import Reads, TracedNames, plain
 from .syntax import transformed
+from .tails import Described
 from .trace import LARGE, SMALL, Asked, Counts, Pinned
-from .trees import Static, containers, flatten, functions_of, leaves_in
+from .trees import Static, at, containers, flatten, functions_of, leaves_in
 
 VARIANTS = 24  # values of pinned numbers that get traces of their own; beyond, calls are NumPy's
 
@@ -103,6 +104,7 @@ class Jitted(Dispatch):
         self.plans, self.pinned, self.noted = {}, set(), set()
         self.refusal = None  # why its names cannot be traced, as long as they are what they were
         self.counters = set()  # places of ints in objects that calls change
+        self.tails, self.whole = set(), set()  # paths of lists: appended to alone; read as well
         self.program, self.lock, self.counts = None, locks.rlock(), {}
         self.signature, self.threads = None, {}
         self.changes_objects = False  # whether a trace leaves something in objects it is given
@@ -185,7 +187,8 @@ class Jitted(Dispatch):
     def twice(self, args, kwargs):
         """Whether a list, a dict or an object is in two places of what a call reads."""
         given = args, kwargs, self.program.current()
-        found = [id(x) for _, x in containers(given, flatten(given, is_leaf, []))]
+        described = flatten(given, is_leaf, [], tails=self.tails_of(given))
+        found = [id(x) for _, x in containers(given, described)]
         return len(set(found)) < len(found)
 
     def missed(self, *args, **kwargs):
@@ -322,19 +325,20 @@ class Jitted(Dispatch):
 
     def find(self, args, kwargs):
         """(plan or the reason why there is none, leaves) of a call."""
-        described, leaves = self.flat(args, kwargs)
-        key = (described, *[self.leaf_key(i, x) for i, x in enumerate(leaves)])
-        try:
-            plan = self.plans.get(key)
-        except TypeError:
-            raise NotSupported("an argument that cannot be compared") from None
-        if plan is None and self.background:
-            self.start(key, described, leaves)
-            return None, leaves
-        if plan is None:
-            with self.lock:
-                plan, leaves = self.traced_plan(described, leaves)
-        return plan, leaves
+        while True:
+            described, leaves = self.flat(args, kwargs)
+            key = (described, *[self.leaf_key(i, x) for i, x in enumerate(leaves)])
+            try:
+                plan = self.plans.get(key)
+            except TypeError:
+                raise NotSupported("an argument that cannot be compared") from None
+            if plan is None and self.background:
+                self.start(key, described, leaves)
+                return None, leaves
+            if plan is not None:
+                return plan, leaves
+            with self.lock, contextlib.suppress(Described):
+                return self.traced_plan(described, leaves)
 
     def flat(self, args, kwargs):
         """(description, leaves) of a call, whose functions the program has met."""
@@ -344,8 +348,8 @@ class Jitted(Dispatch):
             program = self.look()
             free = program.current()
         while True:
-            leaves = []
-            described = flatten(self.named((args, kwargs, free)), is_leaf, leaves)
+            leaves, given = [], (args, kwargs, free)
+            described = flatten(self.named(given), is_leaf, leaves, tails=self.tails_of(given))
             new = [f for f in functions_of(described) if not program.met(f)]
             if not new:
                 break
@@ -353,6 +357,14 @@ class Jitted(Dispatch):
             free = program.current()
         self.program = program
         return described, leaves
+
+    def tails_of(self, given):
+        """{id: path} of the lists of a call that are appended to alone."""
+        found = {}
+        for path in self.tails:
+            with contextlib.suppress(LookupError, TypeError):
+                found[id(at(given, path))] = path
+        return found
 
     def start(self, key, described, leaves):
         """Trace and compile in a thread of its own, once for each key."""
@@ -362,7 +374,7 @@ class Jitted(Dispatch):
             copies = [x.copy() if isinstance(x, np.ndarray) else x for x in leaves]
 
             def work():
-                with self.lock, contextlib.suppress(NotSupported):  # NumPy goes on answering
+                with self.lock, contextlib.suppress(NotSupported, Described):  # NumPy goes on
                     self.traced_plan(described, copies)
 
             thread = self.threads[key] = threading.Thread(target=work, daemon=True)
@@ -437,6 +449,8 @@ class Jitted(Dispatch):
             plan = self.plans.get(key)
             if plan is not None:
                 return plan, leaves
+            if len(self.plans) >= VARIANTS and not self.served():
+                raise NotSupported(f"calls of {len(self.plans)} kinds, of which none was traced")
             most = VARIANTS if self.pinned - {None} else SIZES
             if len(self.plans) >= most and self.pinned:
                 self.plans[key] = NotSupported(f"more than {most} sizes, or values of numbers, "
@@ -445,6 +459,8 @@ class Jitted(Dispatch):
             try:
                 plan = Branches(self, described, leaves)
                 plan.branch(leaves)
+            except Described:
+                raise
             except Pinned:
                 continue
             self.plans[key] = plan
@@ -462,6 +478,18 @@ class Jitted(Dispatch):
         self.counters.add(place)
         self.pinned.discard(place)
         raise Counts(place)
+
+    def appends(self, path):
+        """Let a list that a call has appended to be known by its end alone, unless it is read."""
+        if self.in_original() and not self.static and path not in self.whole | self.tails:
+            self.tails.add(path)
+            raise Described(path)
+
+    def reads_list(self, path):
+        """Let a list be known by all that it has."""
+        self.tails.discard(path)
+        self.whole.add(path)
+        raise Described(path)
 
     def paths(self):
         """What Branches.paths gives, of all keys."""

@@ -5,15 +5,18 @@ numbers, arrays or containers are inputs, read at each call; modules, functions 
 checked to be what they were. `build` makes f anew, over namespaces in which `np` is traced.
 """
 
+import abc
 import contextlib
 import dataclasses
 import dis
 import functools
 import importlib
 import inspect
+import itertools
 import math
 import sys
 import types
+import typing
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +29,7 @@ from .syntax import transformed
 from .trees import STATIC, is_plain
 
 ASSIGNS = ("STORE_GLOBAL", "DELETE_GLOBAL")
+ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 
 
 def plain(function):
@@ -72,17 +76,24 @@ def _method(function):
 
 def is_written(kind):
     """Whether objects of a class are what an `__init__` of the user's makes of them."""
-    if type(kind) is not type or dataclasses.is_dataclass(kind) or not is_plain(kind):
+    if type(kind) not in METAS or dataclasses.is_dataclass(kind) or not is_plain(kind):
         return False
-    codes = [value.__code__ for value in methods_of(kind)]
     made = isinstance(kind.__init__, types.FunctionType) and kind.__new__ is object.__new__
-    library = any(namespace.library(each.__module__) for each in kind.__mro__[:-1])
-    return made and not library and all("__class__" not in code.co_freevars for code in codes)
+    return made and not any(namespace.library(each.__module__) for each in bases_of(kind))
+
+
+METAS = (type, abc.ABCMeta)
+MARKS = (object, abc.ABC, typing.Generic)  # bases that say something and have nothing
+
+
+def bases_of(kind):
+    """A class and those it is made of."""
+    return [each for each in kind.__mro__ if each not in MARKS]
 
 
 def methods_of(kind):
     """The functions of a class and of those it is made of, properties among them."""
-    for each in kind.__mro__[:-1]:
+    for each in bases_of(kind):
         for value in vars(each).values():
             value = value.fget if isinstance(value, property) else value
             if isinstance(value, types.FunctionType):
@@ -95,7 +106,7 @@ MUTABLE = (np.ndarray, list, dict, set)
 def data_of(kind):
     """(name, value) of what a class of the user's has that is no method and cannot change in
     itself: numbers, strings, classes."""
-    for each in kind.__mro__[:-1]:
+    for each in bases_of(kind):
         if namespace.library(each.__module__):
             continue
         for name, value in vars(each).items():
@@ -109,9 +120,10 @@ def is_copied(kind):
     """Whether a trace has a class of its own in the place of this one."""
     if is_written(kind):
         return True
-    ours = type(kind) is type and not namespace.library(kind.__module__)
+    ours = type(kind) in METAS and not namespace.library(kind.__module__)
     return ours and is_plain(kind) and not dataclasses.is_dataclass(kind) and any(
-        isinstance(v, MUTABLE) and n[:2] != "__" for c in kind.__mro__ for n, v in vars(c).items()
+        isinstance(v, MUTABLE) and n[:2] != "__"
+        for c in bases_of(kind) for n, v in vars(c).items()
     )  # fmt: skip
 
 
@@ -159,13 +171,33 @@ class Reads:
                 self.add(function.__globals__, name, function.__globals__[name])
             elif name in namespace.WORLD:
                 raise NotSupported(f"{function.__name__} calls {name}, which would run once only")
-        for cell in function.__closure__ or ():
+        held = {}
+        for name, cell in zip(code.co_freevars, function.__closure__ or ()):
             try:
-                self.add(cell, "cell_contents", cell.cell_contents)
+                held[name] = cell.cell_contents
             except ValueError:
                 raise NotSupported(f"{function.__name__} reads a name without a value") from None
+            self.add(cell, "cell_contents", held[name])
+        for name, *path in names.inside:
+            self.look_inside(held.get(name, function.__globals__.get(name)), path)
         for place in defaults_of(function):
             self.add(Default(function, place), "value", Default(function, place).value)
+
+    def look_inside(self, value, path):
+        """Look at what is read of a module of the user's, by one name after another."""
+        if not (is_own_module(value) and path and path[0] in vars(value)):
+            return
+        holder, name, *path = vars(value), *path
+        value = holder[name]
+        if isinstance(value, types.ModuleType):
+            self.fixed.append((holder, name, value))
+            self.look_inside(value, path)
+            return
+        before = dict(self.known), list(self.fixed), list(self.free)
+        try:
+            self.add(holder, name, value)
+        except NotSupported:  # where it is used, it says so
+            self.known, self.fixed, self.free = before
 
     @staticmethod
     def check(function):
@@ -193,7 +225,7 @@ class Reads:
             type(value) is type(np.sum) or id(value) in names_of_scipy.served()
         ):
             self.fixed.append((holder, name, value))
-        else:
+        elif all(holder is not h or name != n for h, n in self.free):
             self.free.append((holder, name))
 
     def look_at(self, kind):
@@ -236,6 +268,14 @@ class Reads:
             if _get(holder, name) is not value:
                 return None
         return [_get(holder, name) for holder, name in self.free]
+
+
+def is_own_module(value):
+    """Whether it is a module of the program itself, rather than of Python or an installed package:
+    those have thousands of names."""
+    if not isinstance(value, types.ModuleType) or namespace.library(value):
+        return False
+    return "-packages" not in (getattr(value, "__file__", None) or "")
 
 
 class Default:
@@ -300,9 +340,11 @@ def catches_all(steps):
 
 
 class Names(NamedTuple):
-    """Names that code reads from its module, sorted; refused: why it cannot be traced, or ""."""
+    """Names that code reads from its module, sorted; inside: what it reads of these and of a
+    closure's, as one name after another; refused: why it cannot be traced, or ""."""
 
     read: tuple
+    inside: tuple
     refused: str
 
 
@@ -311,23 +353,27 @@ def names_of(code, cells=None):
     """The Names of code with those of functions inside of it. cells: the names of a closure, to
     which it must not assign."""
     cells = code.co_freevars if cells is None else cells
-    found, refused = set(), ""
+    found, inside, refused = set(), set(), ""
     steps = list(dis.get_instructions(code))
     if catches_all(steps):
         refused = "it catches every error, also those that tell what no trace can do"
-    for step in steps:
+    for k, step in enumerate(steps):
         if step.opname in ASSIGNS or (step.opname == "STORE_DEREF" and step.argval in cells):
             refused = f"it assigns to {step.argval!r}, which is a name outside of it"
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             found.add(step.argval)
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"):
+            path = itertools.takewhile(lambda s: s.opname in ATTRIBUTES, steps[k + 1 :])
+            inside.add((step.argval, *[s.argval for s in path]))
         if step.opname == "IMPORT_NAME" and not namespace.library(step.argval):
             refused = f"it imports {step.argval!r} while it runs"
     for each in code.co_consts:
         if isinstance(each, types.CodeType):
             inner = names_of(each, cells)
             found.update(inner.read)
+            inside.update(inner.inside)
             refused = refused or inner.refused
-    return Names(tuple(sorted(found)), refused)
+    return Names(tuple(sorted(found)), tuple(sorted(p for p in inside if len(p) > 1)), refused)
 
 
 class TracedNames:
@@ -368,7 +414,7 @@ class TracedNames:
         if found is not None:
             return found
         own = {}
-        for base in kind.__mro__[-2::-1]:
+        for base in bases_of(kind)[::-1]:
             for name, value in vars(base).items():
                 if isinstance(value, types.FunctionType):
                     own[name] = self.method(value)
@@ -377,7 +423,8 @@ class TracedNames:
                 elif isinstance(value, MUTABLE) and name[:2] != "__":
                     own[name] = Refusal(self.shared(kind, name))
         own["traced_from"] = kind
-        bases = [self.of_class(base) for base in kind.__bases__ if is_written(base)]
+        bases = [self.of_class(base) for base in kind.__bases__
+                 if base not in MARKS and not namespace.library(base.__module__)]  # fmt: skip
         found = self.classes[kind] = type(kind)(kind.__name__, (kind, *bases), own)
         self.classes_were[found] = dict(vars(found))
         return found
@@ -402,13 +449,16 @@ class TracedNames:
     def method(self, function):
         def method(*args, **kwargs):
             inner = getattr(function, "function", function)
-            program = Reads(inner)
-            if not all(key_of(*read) in self.values or is_number(read[0]) for read in program.free):
+            if not self.knows(Reads(inner)):
                 raise NotSupported(f"{inner.__qualname__} reads names of its module that may "
                                    "change: give them to the object or as arguments")  # fmt: skip
             return self.function(inner)(*args, **kwargs)
 
         return method
+
+    def knows(self, program):
+        """Whether all that other functions read is an input too, or cannot change."""
+        return all(key_of(*read) in self.values or is_number(read[0]) for read in program.free)
 
     def imported(self, name, names=None, held=None, wanted=(), level=0):
         """What `import` gives inside of a traced function: `__import__` of libraries."""
@@ -512,24 +562,35 @@ class TracedNames:
                 if name in original.__globals__:
                     value = original.__globals__[name]
                     made.__globals__[name] = self.seen(original.__globals__, name, value)
-            for cell, old in zip(made.__closure__ or (), original.__closure__ or ()):
-                cell.cell_contents = self.seen(old, "cell_contents", old.cell_contents)
+            for name, cell, old in zip(made.__code__.co_freevars, made.__closure__ or (),
+                                       original.__closure__ or ()):  # fmt: skip
+                value = old.cell_contents
+                if name != "__class__":  # from which `super` goes on: over bases that are traced
+                    value = self.seen(old, "cell_contents", value)
+                cell.cell_contents = value
 
 
 class UserModule:
-    """A module of the user's: its functions are traced, its data is not."""
+    """A module of the user's: its functions are traced; its data is an input where code reads it by
+    name."""
 
     def __init__(self, build, module):
         self.__dict__.update(build=build, module=module)
 
     def __getattr__(self, name):
-        value = getattr(self.module, name)
+        module, build = self.module, self.build
+        value, place = getattr(module, name), (vars(module), name)
+        if key_of(*place) in build.values:
+            return build.seen(*place, value)
         kinds = (types.FunctionType, types.BuiltinFunctionType, type, types.ModuleType, np.ufunc)
-        if not isinstance(value, kinds):
-            raise NotSupported(f"{self.module.__name__}.{name} is data of another module, which a "
+        if not isinstance(value, kinds) and not hasattr(value, "traced_function"):
+            raise NotSupported(f"{module.__name__}.{name} is data of another module, which a "
                                "trace would not see change; import the name")  # fmt: skip
-        if isinstance(value, types.FunctionType) and not namespace.library(value.__module__):
-            inner = Reads(value)
-            if inner.free:
-                raise NotSupported(f"{self.module.__name__}.{name} reads names that may change")
-        return self.build.seen(vars(self.module), name, value)
+        if isinstance(value, types.FunctionType) and not namespace.library(value.__module__) and (
+            not build.knows(Reads(value))
+        ):  # fmt: skip
+            raise NotSupported(f"{module.__name__}.{name} reads names that may change")
+        return build.seen(*place, value)
+
+    def __setattr__(self, name, value):
+        raise NotSupported(f"it assigns to {self.module.__name__}.{name}")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..base.errors import NotSupported
+from .tails import Tail
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,9 @@ class Static:
             return "static", Static, self
 
 
-def flatten(tree, is_leaf, leaves, depth=0):
-    """The description of `tree`; its leaves, as is_leaf tells, are appended to `leaves`.
+def flatten(tree, is_leaf, leaves, depth=0, tails=None):
+    """The description of `tree`; its leaves, as is_leaf tells, are appended to `leaves`. tails:
+    {id of a list of which only the end matters: its path}, from which those that were met go.
 
     Raises NotSupported for an object whose state cannot be read: a generator, a file.
     """
@@ -66,6 +68,11 @@ def flatten(tree, is_leaf, leaves, depth=0):
     kind = type(tree)
     if kind is Static:
         return tree.described(is_leaf, leaves, depth)
+    if kind is list and tails and id(tree) in tails:
+        if tails[id(tree)] is None:
+            raise NotSupported("a list that it appends to stands in two places")
+        path, tails[id(tree)] = tails[id(tree)], None
+        return ("static", Tail, path)
     if hasattr(kind, "given_as"):
         tree, kind = tree.given_as, type(tree.given_as)
     if isinstance(tree, STATIC) or hasattr(kind, "traced_function"):
@@ -75,16 +82,16 @@ def flatten(tree, is_leaf, leaves, depth=0):
             tree = vars(tree).get("traced_from", tree)
         return ("static", type(tree), _hashable(tree))
     if kind in (tuple, list) or (isinstance(tree, tuple) and hasattr(kind, "_fields")):
-        return (kind, tuple([flatten(t, is_leaf, leaves, depth + 1) for t in tree]))
+        return (kind, tuple([flatten(t, is_leaf, leaves, depth + 1, tails) for t in tree]))
     if kind is dict:
-        parts = tuple([flatten(t, is_leaf, leaves, depth + 1) for t in tree.values()])
+        parts = tuple([flatten(t, is_leaf, leaves, depth + 1, tails) for t in tree.values()])
         return (dict, tuple([(type(k), k) for k in tree]), parts)
     if callable(tree) and kind.__module__ == "numpy":
         return ("static", kind, tree)
     kind = getattr(kind, "traced_from", kind)
     if is_plain(kind):
         parts = vars(tree)
-        found = tuple([flatten(t, is_leaf, leaves, depth + 1) for t in parts.values()])
+        found = tuple([flatten(t, is_leaf, leaves, depth + 1, tails) for t in parts.values()])
         return (object, kind, tuple(parts), found)
     raise NotSupported(f"an argument of type {kind.__name__}, whose state cannot be traced")
 
@@ -100,10 +107,9 @@ def is_plain(kind):
     state that a base class in C keeps."""
     if kind.__module__.partition(".")[0] in ("builtins", "functools", "numpy"):
         return False
-    own = [c for c in kind.__mro__[:-1]]
-    return bool(own) and all(
-        c.__flags__ & (1 << 9) and "__slots__" not in vars(c)
-        for c in own  # a class of Python's
+    of_python = 1 << 9
+    return bool(kind.__dictoffset__) and all(
+        c.__flags__ & of_python and not vars(c).get("__slots__") for c in kind.__mro__[:-1]
     )
 
 
@@ -179,6 +185,8 @@ def put_together(description, leaves, build=None):
         found = description[2]
         if build is not None and is_function(description):
             return build.given(found)
+        if description[1] is Tail:
+            return Tail(found, build.on_read)
         found = slice(*found) if description[1] is slice else found
         return found if build is None else build.numpy.taking_lists(found)
     if kind is dict:

@@ -29,6 +29,7 @@ from .halves import Halves
 from .jumps import RESULT
 from .maybe import MaybeNumber, flag_of
 from .number import PythonNumber, known
+from .tails import Tail
 from .trace import Asked, InNumPy, TurnLeaves, Untraceable, VaryingLeaves, placeholder
 from .trees import LEAF, flatten, put_together
 
@@ -115,6 +116,9 @@ class Objects:
             return x.func, *x.args, *x.keywords.values()
         if isinstance(x, (types.MethodType, types.BuiltinMethodType)):
             return x.__self__, getattr(x, "__func__", None)
+        if type(x) is Tail:
+            self.held.append((x, x.appended()))
+            return x.appended()
         if isinstance(x, (list, set, deque)):
             self.held.append((x, list(x)))
             return list(x)
@@ -139,7 +143,8 @@ class Objects:
             x.flags.writeable = True
         found = []
         for x, old in self.held:
-            now = dict(vars(x) if isinstance(x, type) else x) if isinstance(old, dict) else list(x)
+            now = items_of(x) if isinstance(old, list) else dict(
+                vars(x) if isinstance(x, type) else x)  # fmt: skip
             if len(now) != len(old) or not (
                 all(a is b for a, b in zip(now, old)) if isinstance(old, list)
                 else all(k in now and now[k] is v for k, v in old.items())
@@ -147,6 +152,10 @@ class Objects:
                 found.append((x, old, now))
                 put_into(x, old)
         return found
+
+
+def items_of(x):
+    return x.appended() if type(x) is Tail else list(x)
 
 
 def put_into(x, items):
@@ -157,6 +166,9 @@ def put_into(x, items):
                 delattr(x, name)
             elif vars(x).get(name, UNSET) is not items[name]:
                 setattr(x, name, items[name])
+        return
+    if type(x) is Tail:
+        x.hold(items)
         return
     x.clear()
     x.update(items) if isinstance(x, (dict, set)) else x.extend(items)

@@ -1,9 +1,12 @@
 """What a jitted function reads: imports in it, methods, partial functions and objects, functions
 among its arguments, and their names, whose values are read at each call."""
 
+import abc
 import copy
 import dataclasses
 import functools
+import types
+import typing
 
 import numpy as np
 import pytest
@@ -556,3 +559,130 @@ def test_functions_of_tensors_are_of_arrays_in_a_trace():
     np.testing.assert_allclose(chosen(-np.abs(x)), np.exp(-total))
     slope = ck.jit.grad(lambda x: ck.sum(ck.square(x)))
     np.testing.assert_allclose(slope(x), 2 * x)
+
+
+class Layer(abc.ABC):
+    """A base as libraries write it: abstract, called through `__call__`, with a cache."""
+
+    def __init__(self, rate):
+        self.rate, self.cache = rate, {}
+        self.seen = []
+
+    @abc.abstractmethod
+    def fn(self, x): ...
+
+    def __call__(self, x):
+        return self.fn(x.reshape(1, -1) if x.ndim == 1 else x)
+
+    def twice(self, x):
+        self.cache["input"] = x
+        return 2 * self.fn(x)
+
+
+T = typing.TypeVar("T")
+
+
+class Squashed(Layer):
+    def __init__(self, rate=2.0):
+        super().__init__(rate)
+        self.shift = np.ones(3)
+
+    def fn(self, x):
+        return np.tanh(x) * self.rate + self.shift.sum()
+
+    def twice(self, x):
+        self.cache["output"] = super().twice(x) + 1
+        return self.cache["output"]
+
+
+class Thrice(Squashed, typing.Generic[T]):
+    def fn(self, x):
+        return super().fn(x) * 3
+
+
+def made_inside(x):
+    return Squashed(3.0).twice(x) + Thrice().twice(x)
+
+
+def test_classes_with_abstract_bases_and_super():
+    for make in (Squashed, lambda: Thrice(1.5)):
+        for function in (lambda o, x: o(x), lambda o, x: o.twice(x), Squashed.twice, Layer.twice):
+            jitted = ck.jit(function)
+            beside(jitted, function, make(), V)
+            assert not jitted.report()["numpy"]
+    jitted = ck.jit(made_inside)
+    beside(jitted, made_inside, V)
+    assert not jitted.report()["numpy"]
+
+
+def gains(o, d, items, x):
+    d["sum"] = x.sum()
+    d["first"] = d["old"]
+    items.append(x * 2)
+    items[0] = items[-1]
+    o.left = [1, x]
+    return len(items)
+
+
+def loses(d, x):
+    del d["old"]
+    d["old"] = x
+    return x + 1
+
+
+def test_what_lists_and_dicts_gain():
+    """The first call puts new keys in, the second finds them; a list is longer in each."""
+    jitted = ck.jit(gains)
+    beside(jitted, gains, Scaled(V), {"old": 1.0}, [V], V)
+    assert not jitted.report()["numpy"]
+    with pytest.warns(CKernelsWarning, match="it changes a list, a dict or an object"):
+        beside(ck.jit(loses), loses, {"old": 1.0, "new": 2.0}, V)
+
+
+HELPERS = """
+import numpy as np
+RATE = 0.5
+TABLE = np.arange(4.0)
+OPTIONS = {"by": 2.0}
+
+def scaled(x, by=None, n=2):
+    return shifted(x) * (RATE if by is None else by) * n
+
+def shifted(x):
+    return x + TABLE.sum()
+"""
+
+
+def test_data_and_functions_of_other_modules(monkeypatch):
+    """What code reads of them by name is read at each call, through functions in them too."""
+    package, helpers = types.ModuleType("their_package"), types.ModuleType("their_package.helpers")
+    exec(HELPERS, vars(helpers))
+    for f in (helpers.scaled, helpers.shifted):
+        f.__module__ = "their_package.helpers"
+    package.helpers = helpers
+    monkeypatch.setitem(globals(), "package", package)
+    monkeypatch.setitem(globals(), "helpers", helpers)
+
+    def reads(x):
+        by = [package.helpers.scaled(x, n=3), helpers.OPTIONS.get("by") * x]  # noqa: F821
+        return by[0] + by[1] + package.helpers.TABLE[1] + helpers.RATE  # noqa: F821
+
+    jitted = ck.jit(reads)
+    for rate in (0.5, 0.5, 2.0):
+        helpers.RATE, helpers.TABLE = rate, np.arange(4.0) * rate
+        helpers.OPTIONS["by"] = rate * 3
+        same(reads(V), jitted(V))
+    assert not jitted.report()["numpy"] and jitted.report()["traces"] == 1
+    helpers.shifted = lambda x: x - 1
+    same(reads(V), jitted(V))
+    by_text = ck.jit(lambda x: getattr(helpers, "RATE") * x)  # noqa: B009, F821
+    with pytest.warns(CKernelsWarning, match="is data of another module"):
+        same(by_text(V), 2.0 * V)
+
+    def assigns(x):
+        helpers.RATE = 4.0  # noqa: F821
+        return x * helpers.RATE  # noqa: F821
+
+    with pytest.warns(CKernelsWarning, match="it assigns to their_package.helpers.RATE"):
+        same(ck.jit(assigns)(V), 4.0 * V)
+    assert helpers.RATE == 4.0

@@ -38,7 +38,7 @@ static int take_out(ck_dispatch *self, const trace *t)
 /* Of the traces whose leaves lie where they do beside one another, or of the others, the one that a
    call fits, held, with the leaves of the call; or NULL. Python may run while one is compared: the list
    is walked anew if it changed. */
-static trace *find_among(ck_dispatch *self, int placed, PyObject *args, PyObject *kwargs, call *c)
+static trace *find_among(ck_dispatch *self, int placed, call *c)
 {
     trace *t = self->last, *next;
     for (int i = 0; t && i < MOST_TRACES; i++, t = next) {
@@ -47,8 +47,8 @@ static trace *find_among(ck_dispatch *self, int placed, PyObject *args, PyObject
             continue;
         t->held++;
         c->t = t;
-        c->n = 0;
-        if (ck_call_fits(c, args, kwargs)) {
+        c->n = c->n_holders = 0;
+        if (ck_call_fits(c)) {
             if (t != self->last && take_out(self, t)) {
                 t->next = self->last;
                 self->last = t;
@@ -63,10 +63,10 @@ static trace *find_among(ck_dispatch *self, int placed, PyObject *args, PyObject
     return NULL;
 }
 
-static trace *find_trace(ck_dispatch *self, PyObject *args, PyObject *kwargs, call *c)
+static trace *find_trace(ck_dispatch *self, call *c)
 {
-    trace *t = find_among(self, 1, args, kwargs, c);
-    return t ? t : find_among(self, 0, args, kwargs, c);
+    trace *t = find_among(self, 1, c);
+    return t ? t : find_among(self, 0, c);
 }
 
 static PyObject *dispatch_call(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -74,7 +74,9 @@ static PyObject *dispatch_call(PyObject *self, PyObject *args, PyObject *kwargs)
     call c;
     outcome out = TRIED;
     PyObject *left = NULL;
-    trace *t = find_trace((ck_dispatch *)self, args, kwargs, &c);
+    c.args = args;
+    c.kwargs = kwargs;
+    trace *t = find_trace((ck_dispatch *)self, &c);
     if (t) {
         PyObject *result = ck_run_trace(&c, &out, &left);
         drop_leaves(&c);

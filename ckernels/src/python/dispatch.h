@@ -39,6 +39,7 @@ typedef struct node {            /* a truth value that chooses the next node, or
     int ends;
     struct node *next[2];        /* NULL: a path that is Python's */
     int guarded;                 /* the first array says whether the trace holds */
+    int puts;                    /* the result is put into what the call was given, by its method `put` */
     numbers mutated, arrays;     /* (leaf, place) in turns; the leaves that are arrays */
     Py_ssize_t n_parts;
     part *parts;
@@ -53,13 +54,19 @@ typedef struct trace {           /* a trace; held by the Dispatch and by calls t
     PyObject *args, *kwargs, *names;     /* the nestings of each */
     leaf_kind *leaves;
     int placed;                  /* whether it matters where some of them lie */
+    int puts;                    /* no list, dict or object may be in two places of a call */
     reading *fixed, *free;
     npy_intp small;
     node *first;
 } trace;
 
+enum { MOST_HOLDERS = 64 };      /* lists, dicts and objects of a call that are told apart */
+
 typedef struct {                 /* a call under way */
     const trace *t;
+    PyObject *args, *kwargs;     /* as they were given; kwargs: or NULL */
+    PyObject *holders[MOST_HOLDERS];     /* met so far, where t->puts */
+    int n_holders;
     PyObject *leaves[CK_MAXDIMS];        /* owned */
     Py_ssize_t n;
 } call;
@@ -73,7 +80,9 @@ void ck_trace_drop(trace *t);
 
 /* ---- fits.c ---- */
 /* Whether a call fits c->t; the leaves that were met are the caller's to drop. */
-int ck_call_fits(call *c, PyObject *args, PyObject *kwargs);
+int ck_call_fits(call *c);
+/* The object that a name has now; NULL without an error if it has none. */
+PyObject *ck_read_name(const reading *r);
 
 /* ---- results.c ---- */
 /* The result of the trace that a call fits, or NULL; *left: what has it instead. */

@@ -136,6 +136,26 @@ static int object_fits(call *c, PyObject *described, PyObject *x)
     return fits;
 }
 
+/* Whether a list, a dict or an object is met for the first time, where that matters. */
+static int met_once(call *c, PyObject *x)
+{
+    if (!c->t->puts)
+        return 1;
+    for (int i = 0; i < c->n_holders; i++)
+        if (c->holders[i] == x)
+            return 0;
+    if (c->n_holders == MOST_HOLDERS)
+        return 0;
+    c->holders[c->n_holders++] = x;
+    return 1;
+}
+
+/* Whether what is static is a list that is only appended to: a subclass of list stands for it. */
+static int is_tail(PyObject *type)
+{
+    return PyType_Check(type) && PyType_IsSubtype((PyTypeObject *)type, &PyList_Type);
+}
+
 /* Whether an argument is nested as `described`; its leaves are added to those of the call. Nothing in
    here but a collection of garbage runs Python. */
 static int tree_fits(call *c, PyObject *described, PyObject *x)
@@ -147,6 +167,8 @@ static int tree_fits(call *c, PyObject *described, PyObject *x)
         return 1;
     }
     PyObject *kind = PyTuple_GET_ITEM(described, 0), *more = PyTuple_GET_ITEM(described, 1);
+    if (PyUnicode_Check(kind) && is_tail(more))
+        return PyList_CheckExact(x) && met_once(c, x);
     if (PyUnicode_Check(kind)) {
         if ((PyObject *)Py_TYPE(x) != more)
             return 0;
@@ -154,15 +176,14 @@ static int tree_fits(call *c, PyObject *described, PyObject *x)
         return PySlice_Check(x) ? slice_fits(value, x) : equal(x, value);
     }
     if (kind == (PyObject *)&PyBaseObject_Type)
-        return (PyObject *)Py_TYPE(x) == more && object_fits(c, described, x);
-    if ((PyObject *)Py_TYPE(x) != kind)
+        return (PyObject *)Py_TYPE(x) == more && met_once(c, x) && object_fits(c, described, x);
+    if ((PyObject *)Py_TYPE(x) != kind || (!PyTuple_Check(x) && !met_once(c, x)))
         return 0;
     return PyDict_CheckExact(x) ? dict_fits(c, more, 1, PyTuple_GET_ITEM(described, 2), x)
                                 : items_fit(c, more, x);
 }
 
-/* The object that a name has now; NULL without an error if it has none. */
-static PyObject *read_name(const reading *r)
+PyObject *ck_read_name(const reading *r)
 {
     PyObject *found = PyDict_Check(r->holder) ? PyDict_GetItemWithError(r->holder, r->name)
                                               : PyObject_GetAttr(r->holder, r->name);
@@ -173,12 +194,13 @@ static PyObject *read_name(const reading *r)
     return found;
 }
 
-int ck_call_fits(call *c, PyObject *args, PyObject *kwargs)
+int ck_call_fits(call *c)
 {
     const trace *t = c->t;
+    PyObject *args = c->args, *kwargs = c->kwargs;
     int fits = 1;
     for (Py_ssize_t i = 0; fits && i < t->n_fixed; i++) {
-        PyObject *now = read_name(t->fixed + i);
+        PyObject *now = ck_read_name(t->fixed + i);
         fits = now == t->fixed[i].value;
         Py_XDECREF(now);
     }
@@ -187,7 +209,7 @@ int ck_call_fits(call *c, PyObject *args, PyObject *kwargs)
         return 0;
     fits = fits && (!kwargs || tree_fits(c, t->kwargs, kwargs));
     for (Py_ssize_t i = 0; fits && i < t->n_free; i++) {
-        PyObject *now = read_name(t->free + i);
+        PyObject *now = ck_read_name(t->free + i);
         fits = now && tree_fits(c, PyTuple_GET_ITEM(PyTuple_GET_ITEM(t->names, 1), i), now);
         Py_XDECREF(now);
     }

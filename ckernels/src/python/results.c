@@ -317,6 +317,29 @@ static PyObject *make_results(const node *at, const call *c, PyObject *found)
     return result;
 }
 
+/* What `put` of a result returns: it puts the rest into the arguments and the values of names. */
+static PyObject *put(const call *c, PyObject *result, outcome *out)
+{
+    const trace *t = c->t;
+    PyObject *names = PyList_New(t->n_free), *kwargs = c->kwargs ? Py_NewRef(c->kwargs) : PyDict_New();
+    int whole = names && kwargs;
+    for (Py_ssize_t i = 0; whole && i < t->n_free; i++) {
+        PyObject *now = ck_read_name(t->free + i);
+        whole = now != NULL;
+        PyList_SetItem(names, i, now ? now : Py_NewRef(Py_None));
+    }
+    *out = WRITTEN;
+    PyObject *found = NULL;
+    if (whole)
+        found = PyObject_CallMethod(result, "put", "((OOO))", c->args, kwargs, names);
+    else if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_RuntimeError, "a name that a call reads was deleted while it ran");
+    Py_XDECREF(names);
+    Py_XDECREF(kwargs);
+    Py_DECREF(result);
+    return found;
+}
+
 /* The result of an end; NULL without an error where the trace does not hold for this call. */
 static PyObject *finish(const node *at, const call *c, outcome *out)
 {
@@ -331,7 +354,7 @@ static PyObject *finish(const node *at, const call *c, outcome *out)
     else if (holds > 0 && write_back(at, c, found, out) == 0)
         result = make_results(at, c, found);
     Py_XDECREF(found);
-    return result;
+    return result && at->puts ? put(c, result, out) : result;
 }
 
 PyObject *ck_run_trace(const call *c, outcome *out, PyObject **left)

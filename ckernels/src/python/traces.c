@@ -166,6 +166,7 @@ static int parse_end(const trace *t, PyObject *given, node *at)
     at->ends = 1;
     at->guarded = PyObject_IsTrue(PyTuple_GET_ITEM(given, 2));
     at->described = PyTuple_GET_ITEM(given, 6);
+    at->puts = PyObject_IsTrue(PyTuple_GET_ITEM(given, 7));
     if (parse_numbers(t, PyTuple_GET_ITEM(given, 3), &at->mutated, 2, 1) < 0
         || parse_numbers(t, PyTuple_GET_ITEM(given, 4), &at->arrays, 1, 1) < 0)
         return -1;
@@ -185,8 +186,8 @@ static int parse_node(const trace *t, PyObject *given, node **out)
 {
     if (given == Py_None)
         return 0;
-    if (!is_tuple(given, 1) && !is_tuple(given, 4) && !is_tuple(given, 7))
-        return wrong("a node is None, (callable,), a truth value of 4 or an end of 7");
+    if (!is_tuple(given, 1) && !is_tuple(given, 4) && !is_tuple(given, 8))
+        return wrong("a node is None, (callable,), a truth value of 4 or an end of 8");
     node *at = *out = calloc(1, sizeof *at);
     if (!at)
         return -1;
@@ -201,11 +202,17 @@ static int parse_node(const trace *t, PyObject *given, node **out)
         return wrong("a compiled function is a callable");
     if (parse_numbers(t, PyTuple_GET_ITEM(given, 1), &at->used, 1, 0) < 0)
         return -1;
-    if (PyTuple_GET_SIZE(given) == 7)
+    if (PyTuple_GET_SIZE(given) == 8)
         return parse_end(t, given, at);
     if (parse_node(t, PyTuple_GET_ITEM(given, 2), at->next) < 0)
         return -1;
     return parse_node(t, PyTuple_GET_ITEM(given, 3), at->next + 1);
+}
+
+/* Whether an end of these paths puts its result into what a call was given. */
+static int any_puts(const node *at)
+{
+    return at && (at->puts || any_puts(at->next[0]) || any_puts(at->next[1]));
 }
 
 static int parse_trees(trace *t, PyObject *described)
@@ -255,6 +262,7 @@ trace *ck_trace_parse(PyObject *args)
     }
     bad = bad || parse_readings(fixed, t->fixed, 1) < 0 || parse_readings(free_names, t->free, 0) < 0
           || parse_trees(t, described) < 0 || parse_node(t, first, &t->first) < 0;
+    t->puts = any_puts(t->first);
     if (!bad)
         return t;
     if (!PyErr_Occurred())

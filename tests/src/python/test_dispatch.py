@@ -42,7 +42,7 @@ def nested(args, free=()):
 
 
 def end(function, used=(0,), guarded=False, mutated=(), arrays=(), parts=ONE, described="leaf"):
-    return (function, used, guarded, mutated, arrays, parts, described)
+    return (function, used, guarded, mutated, arrays, parts, described, False)
 
 
 def remember(d, kernels, leaves, used=(0,), fixed=(), free=(), args=None, **more):
