@@ -51,7 +51,7 @@ def _advanced(node):
     template, indices = node.attrs["template"], node.inputs[1:]
     at = [i for i, t in enumerate(template) if t == "a"]
     rank = max(i.ndim for i in indices)
-    together = at[-1] - at[0] + 1 == len(at)
+    together = at and at[-1] - at[0] + 1 == len(at)  # none: windows alone
     place = sum(t not in ("a", ".") for t in template[: at[0]]) if together else 0
     along, picked, out = [], [], 0
     for t in template:
