@@ -40,6 +40,21 @@ def test_transposition(data):
     np.testing.assert_array_equal(got, values.transpose(order))
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32", "float64"])
+def test_narrow_matrices(dtype):
+    """Edges of squares of every width, with elements between lines or without, to both ends of a
+    page."""
+    for narrow in (*range(1, 18), 23):
+        for long in (15, 16, 33, 300):
+            wide = (np.arange(long * (narrow + 2)) % 251).astype(dtype).reshape(long, narrow + 2)
+            for part in (wide[:, :narrow].copy(), wide[:, 2:]):
+                for x in (part, np.ascontiguousarray(part.T).T):
+                    for late in (False, True):
+                        held = fenced(x, late)
+                        np.testing.assert_array_equal(call(held, (1, 0), 0), x.T)
+                        np.testing.assert_array_equal(call(held.T, (1, 0), 3), x)
+
+
 def good():
     d = [OPS.index("transpose"), 2, 1, 1, 1, 6, 5, 0, 0, 0, 1, 6, 0, 0, 0, 5, 1]
     return d + [0] * (DIMS - len(d))
