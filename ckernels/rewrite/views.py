@@ -5,13 +5,15 @@ patterns see one another, and broadcasts happen last. All rules here are exact: 
 an element lies.
 """
 
+import numpy as np
+
 from ..base import dtypes
 from ..graph.folding import fold_sizes, of_sizes
 from ..graph.known import known
 from ..graph.node import constant, make
 from ..graph.op import REGISTRY, having
 from ..graph.shapes import product
-from ..graph.sizes import indices, surely
+from ..graph.sizes import SizeRange, indices, surely
 from ..ops.base import fits
 from ..ops.filling import counted
 from .engine import Family, Formula, Var, fit, scalar, shape_vector
@@ -133,6 +135,7 @@ rule("broadcast_outside",
 # --- slices ---------------------------------------------------------------------------------------
 
 WHOLE = ((None, None, 1), (None, None, None))
+MET = ("add", "sub", "mul")  # ops of two operands that keep numbers rising evenly
 
 
 def composed(x, inner, slices):
@@ -175,6 +178,72 @@ def take_of_size(node):
         return None
     cut = tuple((place, place + 1, 1) if k == axis else WHOLE[0] for k in range(x.ndim))
     return make("squeeze", (make("slice", (x,), {"slices": cut}),), {"axes": (axis,)})
+
+
+def steps_of(x):
+    """(first, steps along the axes) of whole numbers that rise evenly; None of others."""
+    name, axes = x.op.name, x.attrs.get("axes", ())
+    if x.dtype not in ("int32", "int64"):
+        return None
+    if x.ndim == 0:
+        first = known(x)
+        return (first, ()) if type(first) is int else None
+    if name == "iota":
+        return 0, tuple(int(k == x.attrs["axis"]) for k in range(x.ndim))
+    if x.value is not None and x.ndim == 1 and 1 < x.size <= UNIFORM_LIMIT:
+        step = x.value[1] - x.value[0]
+        return (int(x.value[0]), (int(step),)) if np.all(np.diff(x.value) == step) else None
+    if name not in ("add", "sub", "mul", "cast", "expand", "broadcast_to"):
+        return None
+    a, b = [along(i, x, axes) for i in (x.inputs[0], x.inputs[-1 if name in MET else 0])]
+    if a is None or b is None:
+        return None
+    if name == "mul":
+        (by, still), (first, steps) = (b, a) if any(a[1]) else (a, b)
+        return None if any(still) else (by * first, tuple(by * s for s in steps))
+    sign = {"add": 1, "sub": -1}.get(name, 0)
+    return a[0] + sign * b[0], tuple(s + sign * t for s, t in zip(a[1], b[1]))
+
+
+def along(x, node, axes):
+    """steps_of(x) along the axes of `node`, which has `axes` that x lacks, or broadcasts it."""
+    found, lead = steps_of(x), node.ndim - x.ndim
+    if found is None:
+        return None
+    own = [k for k in range(node.ndim) if k not in (axes or range(lead))]
+    steps = [0] * node.ndim
+    for k, n, step in zip(own, x.shape, found[1]):
+        if step and not surely(n, node.shape[k]) and not surely(n, 1):
+            return None
+        steps[k] = step if surely(n, node.shape[k]) else 0
+    return found[0], tuple(steps)
+
+
+@family.rule("take")
+def take_of_steps(node):
+    """x[160 * arange(n)[:, None] + arange(400)] is a view of windows, x[2 * arange(n)] a slice.
+
+    Code: indices are added up in any way; that each exists is asked of sizes.
+    """
+    (x, index), axis = node.inputs, node.attrs["axis"]
+    found = steps_of(index) if 0 < index.ndim < 3 and index.value is None else None
+    if found is None or found[0] < 0 or min(found[1]) < 1 or None in (*index.shape, x.shape[axis]):
+        return None
+    lines = [SizeRange(0, n, step) for n, step in zip(index.shape, found[1])]
+    near = next((k for k in (-1, 0) if type(index.shape[k]) is int), None)
+    if index.ndim == 2 and near is None or not all(n > 0 for n in index.shape):
+        return None
+    last = found[0] + sum(line.end - 1 for line in lines)
+    if not last < x.shape[axis] or not last < 1 << 31:
+        return None
+    whole, order = [WHOLE[0]] * x.ndim, list(range(x.ndim))
+    if index.ndim == 2:  # windows, which come last: of some, and of each some elements
+        window = lines.pop(near)
+        x = make("sliding_windows", (x,), {"axis": axis, "size": window.end})
+        whole.append(window.bounds(window.end))
+        order.insert(axis + (near == -1), len(order))
+    whole[axis] = lines[0].moved(found[0]).bounds(x.shape[axis])
+    return turned(make("slice", (x,), {"slices": tuple(whole)}), tuple(order))
 
 
 # --- views that lose nothing ----------------------------------------------------------------------

@@ -72,6 +72,33 @@ def test_gradients_go_through_stores_into_parts():
     np.testing.assert_allclose(ck.jit.grad(f)(x), want, rtol=1e-6)
 
 
+def frames(x, hop, ahead=0):
+    places = np.arange(7) + hop * np.arange((len(x) - 7) // hop + 1)[:, None]
+    return x[places + ahead] * np.hanning(7), x[::-1][places.T].sum(1)
+
+
+@pytest.mark.parametrize("hop", [1, 3, 9])
+def test_frames_by_arithmetic_on_indices(hop):
+    """Of lengths that leave no frame, one, several, and elements over; an index too far is NumPy's
+    error; the gradient adds up what overlaps."""
+    framed, ahead = ck.jit(frames), ck.jit(lambda x: frames(x, hop, 1))
+    for n in (6, 7, 8, 16, 34, 41, 40):
+        x = np.arange(n * 1.0) ** 2
+        for got, want in zip(framed(x, hop), frames(x, hop)):
+            np.testing.assert_allclose(got, want, rtol=1e-12)
+        if n > 6 and (n - 7) % hop == 0:
+            with pytest.raises(IndexError):
+                ahead(x)
+        elif n > 7:
+            np.testing.assert_array_equal(ahead(x)[0], frames(x, hop, 1)[0])
+    x = np.random.default_rng(3).normal(size=30)
+    slope = ck.jit.grad(lambda x: (frames(x, hop)[0] ** 2).sum())(x)
+    places = np.arange(7) + hop * np.arange((30 - 7) // hop + 1)[:, None]
+    want = np.zeros(30)
+    np.add.at(want, places, 2 * x[places] * np.hanning(7) ** 2)
+    np.testing.assert_allclose(slope, want, rtol=1e-12, atol=1e-14)
+
+
 @pytest.mark.parametrize("window", [
     lambda x: np.lib.stride_tricks.sliding_window_view(x, x.shape[0] - 2),
     lambda x: np.lib.stride_tricks.sliding_window_view(x, (x.size // 2,))[:: x.size // 4],

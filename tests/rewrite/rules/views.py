@@ -32,6 +32,11 @@ AT, TWICE, WHOLE_AXIS = constant(1), constant(np.array([1, 1])), slice(None)
 MOVING = ops.MovingSlice(AT, 2), ops.MovingSlice(constant(3), 2)
 
 
+def lined(n, step=1):
+    """0, step, .. as an index is made of."""
+    return ops.iota((n,)) * step if step != 1 else ops.iota((n,))
+
+
 def counted(start, stop, step, dtype):
     """An arange that was built before its bounds were known."""
     bounds = [b if hasattr(b, "op") else constant(b) for b in (start, stop, step)]
@@ -172,6 +177,14 @@ EXAMPLES = {
         E(lambda x: ops.take(to(x, 2, 7), size_of_value(-2), 1), 7),
         E(lambda x: ops.take(to(x, 3, 7), size_of_value(2), 0), 7, dtype="int8"),
     ],
+    "take_of_steps": [
+        C(lambda x: ops.take(x, lined(3, 5) + 2, 0), 13),
+        C(lambda x: ops.take(x, ops.expand_dims(2 * lined(3), 1) + lined(4), 0), 9),
+        C(lambda x: ops.take(to(x, 2, 20), lined(4) + ops.expand_dims(lined(3) * 5, 1) + 1, 1), 20),
+        C(lambda x: ops.take(to(x, 20, 2), ops.expand_dims(lined(3), 1) * 2 + lined(4) * 3, 0), 2),
+        C(lambda x: ops.take(x, ops.cast(20 - (18 - lined(4)), "int64"), 0), 7),
+        C(lambda x: ops.take(x, constant(np.arange(1, 9, 3)) + ops.expand_dims(lined(2), 1), 0), 9),
+    ],
     "arange_of_sizes": [
         E(lambda x: x * counted(0, 5, 1, F), 5),
         E(lambda x: x * counted(3, -10, -4, F), 4),
@@ -257,6 +270,16 @@ NEAR = {
     "take_of_size": (F, [
         lambda x: ops.take(x, constant(np.asarray(3)), 0),
         lambda x: ops.take(x, ops.cast(ops.sum(x), "int64"), 0)]),
+    "take_of_steps": (F, [
+        lambda x: ops.take(x, lined(4) - 1, 0),  # the last one first
+        lambda x: ops.take(x, 6 - lined(4), 0),
+        lambda x: ops.take(x, constant(np.array([1, 2, 4])) + ops.expand_dims(lined(2), 1), 0),
+        lambda x: ops.take(x, ops.expand_dims(lined(3), 1) * lined(3), 0),
+        lambda x: ops.take(x, lined(3) * lined(3), 0),
+        lambda x: ops.take(x, lined(8), 0),  # there is no eighth
+        lambda x: ops.take(
+            to(x, 3, 7), make("broadcast_to", (lined(3), shape_vector((2, 3)))), 1),
+        lambda x: ops.take(x, constant(np.array([2, 3, 4])), 0)]),
     "arange_of_sizes": (F, [
         lambda x: x * counted(0.5, 7.5, 1.0, F),
         lambda x: x * counted(0, 7, 1, "float16"),
