@@ -185,6 +185,7 @@ enum {
     SHARED_WORK = 100000000,             /* from where waiting for the parts is worth it */
     THIN_ROWS = 16, THIN_SIZE = 1 << 19, /* from so many elements of B on few rows are thin */
     HALF_ROWS = 64, HALF_K = 64, HALF_MOST = 16,  /* panels of a product that is mirrored */
+    HALF_LEAST = 72, HALF_FEW = 4,       /* rows from which it is, in so many panels */
     SHARED_K = 192,                      /* below, writing C counts more */
     SHARED_ROWS = 264                    /* twice what the built-in gemm packs at a time */
 };
@@ -253,12 +254,13 @@ static int choose_shared_grid(gemm *g, double work)
 }
 
 /* Where a matrix is multiplied by its own transpose, one half of C is that of the other. The
-   covariance of 600 samples of 500 variables, float64, one thread: 6.6 ms whole, 4.6 so. */
+   covariance of 600 samples of 500 variables, float64, one thread: 6.6 ms whole, 4.6 so; of 100
+   variables 271 us and 186, of 72 133 and 113 (AVX2). */
 static int is_mirrored(const gemm *g)
 {
     const ck_gemm_shape *s = &g->shape;
     return g->a == g->b && g->batch == 1 && s->m == s->n && s->trans_a != s->trans_b
-           && s->lda == s->ldb && s->beta == 0 && s->m >= 3 * HALF_ROWS && s->k >= HALF_K;
+           && s->lda == s->ldb && s->beta == 0 && s->m >= HALF_LEAST && s->k >= HALF_K;
 }
 
 /* Where B must be packed, by the team once instead of by each panel. */
@@ -294,7 +296,8 @@ static int multiply(gemm *g)
         choose_grid(g, work);
     g->mirrored = is_mirrored(g);
     if (g->mirrored)
-        g->row_panels = at_most(s->m / HALF_ROWS, HALF_MOST), g->col_panels = 1, g->tile = 12;
+        g->row_panels = at_most(at_least(s->m / HALF_ROWS, HALF_FEW), HALF_MOST),
+        g->col_panels = 1, g->tile = 12;
     if (g->col_panels > 1)
         for (int64_t i = 0; i < g->batch * g->row_panels; i++)
             atomic_init(&g->left[i], (int)g->col_panels);
