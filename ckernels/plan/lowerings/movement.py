@@ -12,7 +12,7 @@ import numpy as np
 
 from ...base import dtypes
 from ...codegen.indexed import gather, scatter
-from ...codegen.layout import contiguous_strides, fresh, part_of_pairs
+from ...codegen.layout import as_pairs, contiguous_strides, fresh, part_of_pairs
 from ...codegen.lower import Lowering
 from ...graph.node import make
 from ...graph.op import having, register_rules
@@ -293,15 +293,15 @@ def gathering(nest_of):
     """The lowering of an op that reads x at indices; nest_of(node, x, result, index layouts)."""
 
     def lower(plan, node):
-        if not real(node):
-            return False
+        shown = (lambda layout: layout) if real(node) else as_pairs
         x, *arrays = [plan.layout(i) for i in node.inputs]
         result = replace(x, buffer=None, shape=node.shape, strides=contiguous_strides(node.shape))
-        nest = nest_of(node, x, result, arrays)
+        nest = nest_of(node, shown(x), shown(result), arrays)
         if nest is None:
             return False
         looked = plan.looked_at(node, node.inputs[1:], nest)
-        plan.launch(gather(nest_of(node, x, plan.place(node), arrays)), [node], None, looked)
+        nest = nest_of(node, shown(x), shown(plan.place(node)), arrays)
+        plan.launch(gather(nest), [node], None, looked)
         return True
 
     return lower
@@ -403,11 +403,14 @@ def _axis(node, far, near, arrays):
 
 
 def _along(node, far, near, arrays):
+    if not real(node):
+        return None
     return indexed.along_nest(far, near, node.attrs["axis"], arrays[0])
 
 
 def _template(node, far, near, arrays):
-    return indexed.template_nest(node.attrs["template"], far, near, arrays)
+    parts = [":"] * (len(far.shape) - node.inputs[0].ndim)  # of complex numbers
+    return indexed.template_nest([*node.attrs["template"], *parts], far, near, arrays)
 
 
 register_rules(

@@ -11,6 +11,7 @@ import ckernels as K
 from ckernels import ops
 from ckernels.base.errors import IndexOutOfBounds
 from ckernels.codegen.indexed import LONG, PLACES, RUN, SHORT, STRETCH
+from ckernels.jit import jit
 from ckernels.ops.indexing.combining import OF_NUMPY
 from ckernels.runtime.function import make_function
 
@@ -219,3 +220,35 @@ def test_of_many_numbers_for_one_place_the_last_one_stays():
         got = f(np.zeros(9), np.zeros((9, 4)), i, j, numbers)
         np.testing.assert_array_equal(got[0], want)
         np.testing.assert_array_equal(got[1], both)
+
+
+READS = [
+    lambda z, i: z[i],
+    lambda z, i: z[:, i],
+    lambda z, i: z[i, 1],
+    lambda z, i: z[..., i],
+    lambda z, i: z[i, :, i],
+    lambda z, i: z[i[:, None], 1:, i],
+    lambda z, i: np.take(z, i, axis=1),
+    lambda z, i: z[::-1, ::2][i % 2],
+]
+
+
+@pytest.mark.parametrize("read", range(len(READS)))
+def test_complex_numbers_are_read_as_rows_of_their_parts(read):
+    parts = RNG.normal(size=(2, 3, 8, 5))
+    z = parts[0] + 1j * parts[1]
+    z.real[0, 0, 0], z.imag[1, 1, 1], z.imag[2, 0, 2] = np.nan, -0.0, np.inf
+    f = READS[read]
+    for dtype in ("complex64", "complex128"):
+        x = z.astype(dtype)
+        for each in (x, np.asfortranarray(x), x[:, ::-2], x[:, :3].T.copy().T):
+            for index in (np.array([0, 2, -1, 1]), np.array([], int), np.array([1])):
+                jitted = jit(f)
+                want, got = f(each, index), jitted(each, index)
+                assert got.dtype == want.dtype and got.shape == want.shape
+                assert got.tobytes() == want.tobytes()
+        assert "NumPy" not in jitted.explain()
+        for beyond in (9, -9):
+            with pytest.raises(IndexError):
+                jitted(x, np.array([0, beyond])) if read != 7 else x[beyond]
