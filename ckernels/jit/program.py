@@ -6,6 +6,7 @@ checked to be what they were. `build` makes f anew, over namespaces in which `np
 """
 
 import abc
+import builtins
 import contextlib
 import dataclasses
 import dis
@@ -169,8 +170,6 @@ class Reads:
         for name in names.read:
             if name in function.__globals__:
                 self.add(function.__globals__, name, function.__globals__[name])
-            elif name in namespace.WORLD:
-                raise NotSupported(f"{function.__name__} calls {name}, which would run once only")
         held = {}
         for name, cell in zip(code.co_freevars, function.__closure__ or ()):
             try:
@@ -398,6 +397,8 @@ class TracedNames:
         transforms = self.own[id(np.fft)] = self.numpy.fft
         self.own.update({id(f): getattr(transforms, f.__name__)
                          for f in (np.fft.fftfreq, np.fft.rfftfreq)})  # fmt: skip
+        self.own.update({id(getattr(builtins, name)): self.builtins[name]
+                         for name in namespace.WORLD if hasattr(builtins, name)})  # fmt: skip
         self.own.update({id(getattr(math, name)): f for name, f in vars(self.math).items()})
         self.own.update({id(getattr(np, name)): made for name, made in vars(self.numpy).items()
                          if name[0] != "_"})  # fmt: skip

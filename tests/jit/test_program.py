@@ -686,3 +686,34 @@ def test_data_and_functions_of_other_modules(monkeypatch):
     with pytest.warns(CKernelsWarning, match="it assigns to their_package.helpers.RATE"):
         same(ck.jit(assigns)(V), 4.0 * V)
     assert helpers.RATE == 4.0
+
+
+ALIAS = print
+
+
+def reports(x, verbose=False, log=print):
+    w = np.zeros(3)
+    for i in range(20):
+        w = w - 0.1 * (w - x)
+        if verbose and i % 10 == 0:
+            print("turn", i)
+    if w.sum() < 0:
+        ALIAS("below")
+    if verbose:
+        log("done")
+    return w
+
+
+def test_what_prints_is_numpys_where_it_does(capsys):
+    """At each call, also under another name; calls that print nothing are compiled."""
+    jitted, x = ck.jit(reports), np.ones(3)
+    beside(jitted, reports, x)
+    assert not jitted.report()["numpy"] and not capsys.readouterr().out
+    with pytest.warns(CKernelsWarning, match=r"print\(\) in a traced function"):
+        for _ in range(2):
+            jitted(-x)
+            assert capsys.readouterr().out == "below\n"
+            jitted(x, verbose=True)
+            assert capsys.readouterr().out == "turn 0\nturn 10\ndone\n"
+    beside(jitted, reports, x)
+    assert sum(jitted.report()["numpy"].values()) == 4
