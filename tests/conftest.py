@@ -127,8 +127,8 @@ def how_kernels_are_compiled(request):
         elif "cc.cflags" in told.replace(QUICK, "", 1):  # flags of whoever runs the tests
             yield
         else:
-            patch.setenv("CKERNELS_FLAGS", told.replace(QUICK, "cc.cflags=", 1))
-            with config.change({"cc.cflags": ""}):
+            with config.change({"cc.cflags": ""}):  # reads the variable before it is another
+                patch.setenv("CKERNELS_FLAGS", told.replace(QUICK, "cc.cflags=", 1))
                 yield
 
 
