@@ -376,6 +376,8 @@ def traced_leaf(jitted, trace, place, x, node):
     def pin():
         raise Pinned(place)
 
+    if place not in jitted.counters:
+        trace.pins[node.uid] = pin
     return PythonNumber(trace, node, type(x), pin, place in jitted.counters and type(x) is int)
 
 

@@ -360,15 +360,21 @@ def _of_sizes(x):
 
 def of_sizes(node):
     """Whether a node is computed from sizes of axes alone."""
+    return next(sources(node), None) is None
+
+
+def sources(node):
+    """The inputs that a node is computed from, but for those of which it takes sizes alone."""
     todo, seen = [node], set()
     while todo:
         n = todo.pop()
-        if n.op.name in ("placeholder", "variable"):
-            return False
-        if n.uid not in seen and n.op.name != "shape":
-            todo += n.inputs
+        if n.uid in seen:
+            continue
         seen.add(n.uid)
-    return True
+        if n.op.name in ("placeholder", "variable"):
+            yield n
+        if n.op.name != "shape":
+            todo += n.inputs
 
 
 def _whole(b, least):

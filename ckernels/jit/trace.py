@@ -21,7 +21,7 @@ from ..ops.ragged import distance, terms
 from ..ops.shape import size_of
 from .growing import Growing
 from .maybe import MaybeNumber, changes, decided_of, leaves_of
-from .number import PythonNumber, item_of, of_scalar, of_sizes
+from .number import PythonNumber, item_of, of_scalar, of_sizes, sources
 
 SMALL = 8  # sizes up to this are part of a trace: loops over short axes are unrolled
 LARGE = 2**31 - 1  # and so are sizes beyond this: squares of those below are numbers of 64 bits
@@ -130,6 +130,7 @@ class Trace(Owner):
         self.numbers_asked, self.granted = 0, {}  # {truth: it in terms of arguments}: see `holds`
         self.carried_before, self.reasons = {}, {}  # by the code of a loop's body
         self.inputs = frozenset()  # the placeholders of arguments
+        self.pins = {}  # {one of a Python number: what makes the number a part of the trace}
         self.sizes_open = True  # whether some of their sizes are left open
         self.unless = []  # see `note_same`
         self.types_matter = True  # whether results are to be of the Python types that NumPy gives
@@ -273,6 +274,7 @@ class Trace(Owner):
         if not sizes and not any(n.op.name in ("placeholder", "variable") for n in order):
             return reference.evaluate([node], {})[0][()]
         if node.dtype != "bool" or node.ndim or self.decide is None:
+            self.pin_all(node)
             raise Asked(what)
         if len(self.asked) >= DEEPEST:
             if any(of_sizes(n) for n, _ in self.asked):
@@ -296,6 +298,13 @@ class Trace(Owner):
 
     def pin_sizes(self):
         raise Pinned(None)
+
+    def pin_all(self, node):
+        """Let what is computed of Python numbers that were given, and of sizes, be part of the
+        trace; nothing where data decide it."""
+        pins = [self.pins.get(n.uid) for n in sources(node)]
+        if pins and None not in pins:
+            pins[0]()
 
     @staticmethod
     def item(owner, node):

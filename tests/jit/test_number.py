@@ -290,3 +290,25 @@ def test_powers_of_known_ints_are_ints_of_64_bits():
     lengths = ck.jit(lambda x: x * 2.0 ** len(x) + 2 ** len(x))
     for n in (3, 20, 62, 64):
         np.testing.assert_array_equal(lengths(np.ones(n)), np.full(n, 2.0**n + 2**n))
+
+
+def same_padding(x, stride, width=3):
+    """As convolutions by hand have it: of numbers that were given, and of sizes."""
+    n = x.shape[0]
+    before = int((stride * (n - 1) + width - n) / 2)
+    if any(np.array([before, before]) < 0):
+        raise ValueError(f"less than 0: {before}")
+    return np.pad(x, ((before, before), (0, 1)))
+
+
+def of_data(x, stride):
+    return np.zeros(int(x[0] * stride))
+
+
+def test_numbers_that_arguments_and_sizes_make_are_part_of_a_trace():
+    f = ck.jit(same_padding)
+    for n, stride in ((12, 1), (12, 2), (12, 2), (20, 3)):
+        x = np.random.default_rng(n).normal(size=(n, 2))
+        same(same_padding(x, stride), f(x, stride))
+    assert not f.report()["numpy"] and f.report()["traces"] == 3
+    check(of_data, np.full(3, 2.0), 4, traced=None)

@@ -377,13 +377,13 @@ def test_stores_in_other_ends_than_are_read():
         check(both, R.normal(size=70), n, traced=None)
 
 
-def test_the_last_elements_beside_the_first_are_numpys():
+def test_the_last_elements_beside_the_first_are_of_one_count_of_turns():
     def crossed(v, s, n):
         for i in range(1, n):
             v[len(v) - i :] *= s[1 : i + 1]
         return v
 
-    check(crossed, R.normal(size=12), R.normal(size=12), 9, traced=False)
+    check(crossed, R.normal(size=12), R.normal(size=12), 9)
 
 
 def test_lengths_that_are_cut_or_do_not_fit_are_numpys():
