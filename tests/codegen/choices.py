@@ -1,24 +1,31 @@
 """What is planned for many programs, as one line each, without compiling or running it.
 
 Random graphs, with thresholds as they are and with low ones; random loops and scans with their
-gradients; and programs at sizes on both sides of the borders between two ways. `python -m pytest
+gradients; all ops that are no formula of one element, with theirs; and programs at sizes on both
+sides of the borders between two ways. `python -m pytest
 tests/codegen/test_emit.py --update-golden` writes the lines anew, beside the golden C.
 """
 
 import functools
 import hashlib
-import random
+import importlib
+import pkgutil
+import re
 import warnings
 
 import numpy as np
 from jit import test_random_loops
+from ops.agree import outputs_of
+from ops.derivatives import CASES
 from stress import test_random_scans
 
 import ckernels as K
-from ckernels import ops
+from ckernels import codegen, ops, plan, schedule
+from ckernels.autodiff.reverse import grad
 from ckernels.base.errors import CKernelsError
 from ckernels.base.machine import L2
 from ckernels.codegen.emit import emit
+from ckernels.graph.op import REGISTRY
 from ckernels.plan import pipeline
 from ckernels.plan.instructions import flatten
 from ckernels.runtime.function import make_function
@@ -27,6 +34,10 @@ from ckernels.schedule.policy import MAX_STREAMS, MOST_STORED, SERIAL_REDUCTION,
 
 from .planned import leaf
 from .random_graphs import Case
+
+for _room in (codegen, plan, schedule):  # what is first loaded at low thresholds would keep them
+    for _file in pkgutil.walk_packages(_room.__path__, f"{_room.__name__}."):
+        importlib.import_module(_file.name)
 
 
 class Planned(Exception):
@@ -37,13 +48,23 @@ def digest(text):
     return hashlib.sha256(text.encode()).hexdigest()[:6]
 
 
+NAME = re.compile(r"\b([a-z]+_?)[0-9a-f]*\d[0-9a-f]*(_\d+)*\b")
+
+
+def in_any_order(text):
+    """C without the numbers of its names, lines and what stands in each in any order: which of two
+    operands comes first depends on what else the process has made."""
+    lines = NAME.sub(r"\1", text).splitlines()
+    return "\n".join(sorted(" ".join(sorted(re.findall(r"\w+|\S", line))) for line in lines))
+
+
 def told(draft):
     """Of a plan its instructions, with the form of a kernel, and digests: of the C and the numbers
     of each, and of the memory between them and of what is assumed of sizes."""
     parts = []
     for i in flatten(draft.instructions):
         form = "" if i.kernel is None else f" {getattr(i.kernel, 'form', 'C')}"
-        text = "" if i.kernel is None else emit(i.kernel)[1]
+        text = "" if i.kernel is None else in_any_order(emit(i.kernel)[1])
         numbers = " ".join(map(str, (*i.words(), i.n, i.block, i.grain, i.depth)))
         parts.append(f"{i.name}{form} {digest(text + numbers)}")
     memory = sorted((name, str(size)) for name, size in draft.buffer_sizes.items())
@@ -99,6 +120,20 @@ def loop(seed, tmp_path):
     return lambda: jitted(np.arange(12.0) - 5)
 
 
+def operation(maker, seed, tmp_path):
+    """An op with its gradient."""
+    dtype = ("float32", "float64")[seed % 2]
+    case = maker(np.random.default_rng(seed))
+    arrays = [np.asarray(a, dtype) for a in case.arrays]
+    leaves = [leaf(a.shape, dtype) for a in arrays]
+    results = outputs_of(case.build(*leaves))
+    sums = [ops.sum(ops.sin(y)) for y in results if y.dtype == dtype]
+    slopes = grad(functools.reduce(ops.add, sums), leaves, "zero") if sums else ()
+    return called(leaves, [*results, *slopes], arrays)
+
+
+MAKERS = {maker: name for name, makers in CASES.items() for maker in makers
+          if REGISTRY[name].kind not in ("elementwise", "movement")}  # fmt: skip
 RUNS = (1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 64)
 IMAGE = {"strides": (1, 1), "padding": "same"}
 BORDERS = {
@@ -154,6 +189,10 @@ GROUPS = {
     "low": [(f"low graph {seed}", functools.partial(graph, seed)) for seed in range(1000, 1024)],
     "scans": [(f"scan {seed}", functools.partial(scan, seed)) for seed in range(12)],
     "loops": [(f"loop {seed}", functools.partial(loop, seed)) for seed in range(14)],
+    "ops": [
+        (f"{name} {maker.__name__} {seed}", functools.partial(operation, maker, seed))
+        for maker, name in MAKERS.items() for seed in range(4)
+    ],
     "borders": [
         (f"{name} {' '.join('x'.join(map(str, shape)) for shape in sizes[number])}",
          lambda tmp_path, name=name, number=number: border(name, number))
@@ -164,5 +203,7 @@ GROUPS = {
 
 def lines(group, tmp_path, monkeypatch):
     """{program: what is planned for it} of a group."""
-    random.seed(0)
-    return {name: planned(make(tmp_path), monkeypatch) for name, make in GROUPS[group]}
+    return {
+        name: planned(lambda make=make: make(tmp_path)(), monkeypatch)
+        for name, make in GROUPS[group]
+    }
