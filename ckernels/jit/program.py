@@ -29,6 +29,7 @@ from .scipy import names as names_of_scipy
 from .syntax import transformed
 from .trees import STATIC, is_plain
 
+CACHED = type(functools.lru_cache(len))
 ASSIGNS = ("STORE_GLOBAL", "DELETE_GLOBAL")
 ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 
@@ -96,9 +97,8 @@ def methods_of(kind):
     """The functions of a class and of those it is made of, properties among them."""
     for each in bases_of(kind):
         for value in vars(each).values():
-            value = value.fget if isinstance(value, property) else value
-            if isinstance(value, types.FunctionType):
-                yield value
+            parts = (value.fget, value.fset) if isinstance(value, property) else (value,)
+            yield from [part for part in parts if isinstance(part, types.FunctionType)]
 
 
 MUTABLE = (np.ndarray, list, dict, set)
@@ -162,8 +162,8 @@ class Reads:
             self.check(function)
             return
         code = function.__code__
-        if code.co_flags & 0x2A0:  # generators and coroutines
-            raise NotSupported(f"{function.__name__} is a generator or a coroutine")
+        if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+            raise NotSupported(f"{function.__name__} is a coroutine")
         names = names_of(code)
         if names.refused:
             raise NotSupported(names.refused)
@@ -217,6 +217,9 @@ class Reads:
         elif isinstance(value, np.vectorize):
             self.fixed.append((holder, name, value))
             self.add(vars(value), "pyfunc", value.pyfunc)
+        elif is_cached(value):
+            self.fixed.append((holder, name, value))
+            self.look(value.__wrapped__)
         elif isinstance(value, type):
             self.fixed.append((holder, name, value))
             self.look_at(value)
@@ -267,6 +270,11 @@ class Reads:
             if _get(holder, name) is not value:
                 return None
         return [_get(holder, name) for holder, name in self.free]
+
+
+def is_cached(value):
+    """Whether it is a function that keeps what it gave: for equal arguments it gives the same."""
+    return type(value) is CACHED and isinstance(value.__wrapped__, types.FunctionType)
 
 
 def is_own_module(value):
@@ -420,7 +428,8 @@ class TracedNames:
                 if isinstance(value, types.FunctionType):
                     own[name] = self.method(value)
                 elif isinstance(value, property) and value.fget is not None:
-                    own[name] = property(self.method(value.fget))
+                    parts = value.fget, value.fset, value.fdel
+                    own[name] = property(*[part and self.method(part) for part in parts])
                 elif isinstance(value, MUTABLE) and name[:2] != "__":
                     own[name] = Refusal(self.shared(kind, name))
         own["traced_from"] = kind
@@ -480,6 +489,8 @@ class TracedNames:
             return self.own[id(value)]
         if isinstance(value, np.vectorize):
             return elements.vectorized(self, value)
+        if is_cached(value):
+            return self.function(value.__wrapped__)
         program = self.standing(value)
         if program is not None:
             return program

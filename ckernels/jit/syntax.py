@@ -8,6 +8,7 @@ What is not understood stays as it is: try, del, yield. Jumps out of loops are f
 import ast
 import copy
 import functools
+import inspect
 import linecache
 import types
 from collections import Counter
@@ -28,8 +29,10 @@ LATE = (ast.FunctionDef, ast.Lambda, ast.GeneratorExp)  # these may run after th
 
 @functools.lru_cache(1024)
 def transformed(code):
-    """(code with the control flow of `code` as calls, its source); None where there is none, where
-    there is no source, or where the source is not that of the code."""
+    """(code with the control flow of `code` as calls, its source); None where there is none, in
+    generators, where there is no source, or where the source is not that of the code."""
+    if code.co_flags & inspect.CO_GENERATOR:
+        return None
     linecache.checkcache(code.co_filename)
     try:
         places, module = parsed(code.co_filename, "".join(linecache.getlines(code.co_filename)))

@@ -717,3 +717,128 @@ def test_what_prints_is_numpys_where_it_does(capsys):
             assert capsys.readouterr().out == "turn 0\nturn 10\ndone\n"
     beside(jitted, reports, x)
     assert sum(jitted.report()["numpy"].values()) == 4
+
+
+def windows(x, width):
+    for i in range(len(x) - width + 1):
+        yield x[i : i + width]
+
+
+def batches(x, n):
+    i = 0
+    while i < len(x):
+        yield i, x[i : i + n]
+        i += n
+
+
+def halves_of(x):
+    while x.sum() > 1:
+        yield x
+        x = x / 2
+
+
+def sends(x):
+    while True:
+        x = yield x * 2
+
+
+def stores(x):
+    for i in range(3):
+        x[i] = i * 10
+        yield x[i]
+
+
+def all_windows(x):
+    return np.array([w.sum() for w in windows(x, 3)]), sum(w.max() for w in windows(x, 4))
+
+
+def numbered(x):
+    total = 0.0
+    for i, part in batches(x, 5):
+        total += part.sum() * i
+    return total
+
+
+def as_data_decide(x):
+    n = 0
+    for y in halves_of(np.abs(x)):  # noqa: B007
+        n += 1
+    return n, y
+
+
+def some_by_hand(x):
+    found, total = windows(x, 3), 0.0
+    first = next(found)
+    for i in range(4):
+        total = total + next(found).sum() * x[i]
+    return first, total, sum(w.mean() for w in found)
+
+
+def some_under_a_test(x):
+    found, total = windows(x, 3), np.zeros(3)
+    for i in range(4):
+        if x[i] > 0.3:
+            total = total + next(found)
+    return total
+
+
+def sent_to(x):
+    found = sends(x)
+    next(found)
+    return found.send(x) + found.send(x + 1)
+
+
+def between_stores(x):
+    total = 0.0
+    for v in stores(x):
+        total += v * x.sum()
+    return total
+
+
+@pytest.mark.parametrize("function", [
+    all_windows, numbered, as_data_decide, some_by_hand, some_under_a_test, sent_to, between_stores,
+])  # fmt: skip
+def test_generators_that_a_function_runs_through(function):
+    check(function, V)
+    check(function, V[::-1].copy())
+
+
+def test_a_generator_that_is_the_result_is_pythons():
+    with pytest.warns(CKernelsWarning, match="windows runs in NumPy"):
+        found = ck.jit(windows)(V, 5)
+    for got, want in zip(found, windows(V, 5), strict=True):
+        same(want, got)
+
+
+FACTOR = 2.0
+
+
+@functools.lru_cache
+def table(n):
+    return np.sqrt(np.arange(n + 1.0)) * FACTOR
+
+
+class Span:
+    def __init__(self, x):
+        self.x, self.shift = x, 0.0
+
+    @property
+    def mean(self):
+        return self.x.mean() + self.shift
+
+    @mean.setter
+    def mean(self, value):
+        self.shift += value - self.mean
+
+
+def centred(span, x):
+    span.mean = 3.0
+    other = Span(x)
+    other.mean = table(3)[2]
+    return span.mean * other.shift + table(len(x))[-1]
+
+
+def test_kept_results_and_properties_that_are_set():
+    jitted = ck.jit(centred)
+    beside(jitted, centred, Span(V), V)
+    assert not jitted.report()["numpy"]
