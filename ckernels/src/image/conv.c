@@ -29,7 +29,7 @@ enum {
     PLACES = 16, SQUARES_BYTES = 768 * 1024,       /* of a square; of the windows of a block */
     MOST_SQUARES = 72, GROUP = 2,  /* of a block; panels that share rows of V in L1 */
     LEAST_CHANNELS = 16, MOST_WEIGHTS = 1 << 20,
-    TURNED_PIXELS = 1024           /* for so many a kernel is worth turning */
+    TURNED = 700                   /* products less for each weight: a kernel is worth turning */
 };
 
 typedef struct {
@@ -107,21 +107,23 @@ static int readable(const conv *c)
 }
 
 /* Whether windows go by squares. Turning an image and squares costs in proportion to the channels
-   that come in and go out, products to both together; the kernel is turned in each call, 107 ns for
-   the 9 weights of two channels. As defined and by squares, AVX2, one thread, ms: 128 pixels of 256
-   channels 1.89 and 7.90, 400 of 256 5.71 and 9.84, 512 of 128 1.75 and 2.60, 1152 of 96 2.17 and
-   1.50, 1600 of 128 5.57 and 4.81, 3136 of 256 43.5 and 30.8. */
+   that come in and go out, products to both together, 9 for a pixel as defined and 16 for a square;
+   the kernel is turned in each call. As defined and by squares, AVX2, one thread, ms: 128 pixels of
+   256 channels 1.91 and 1.73, 196 of 128 0.73 and 0.61, 200 of 512, rows of 5, 14.0 and 16.1, 392 of
+   512, rows of 7, 25.9 and 22.5, 400 of 256 5.96 and 3.74, 512 of 128 1.74 and 1.23, 800 of 64 0.69
+   and 0.48. */
 static int by_squares(const conv *c)
 {
     const ck_axis *a = c->w.axis;
+    const int64_t images = c->w.batch * a[0].out, pixels = images * a[1].out * a[2].out;
+    const int64_t squared = images * ck_round_up(a[1].out, 2) * ck_round_up(a[2].out, 2);
     for (int k = 0; k < 3; k++)
         if (a[k].stride != 1 || a[k].dilation != 1 || a[k].kernel != (k ? 3 : 1))
             return 0;
     return c->groups == 1 && ck_min(c->in, c->out) >= c->tile->lanes
            && c->in * c->out >= LEAST_CHANNELS * (c->in + c->out)
            && c->in * c->out <= MOST_WEIGHTS
-           && c->w.batch * a[0].out * a[1].out * a[2].out >= TURNED_PIXELS
-           && 5 * ck_round_up(a[1].out, 2) * ck_round_up(a[2].out, 2) <= 6 * a[1].out * a[2].out;
+           && 2 * squared <= 3 * pixels && 9 * pixels - 4 * squared >= TURNED;
 }
 
 static int64_t plane_of(const conv *c, int64_t width)  /* 64 bytes more: other places in L1 */

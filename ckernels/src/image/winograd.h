@@ -12,25 +12,47 @@
 
    so that 16 products stand for 36. The places lie in planes, one after the other. */
 
-/* 16 planes of U from the 9 planes of a kernel, n numbers each. */
+#undef BLOCK
+#define BLOCK (8 * LANES)
+
+/* The four numbers of one dimension from three, `step` vectors apart. */
+INLINE void NAME(turned)(const vec *g, int step, vec half, vec *u)
+{
+    const vec sum = g[0] + g[2 * step], middle = g[step];
+    u[0] = g[0], u[1] = (sum + middle) * half, u[2] = (sum - middle) * half, u[3] = g[2 * step];
+}
+
+/* 16 planes of U from the 9 planes of a kernel, n numbers each. By blocks: numbers at one place of
+   the planes fall into the same few lines of the cache. */
 TARGET static void NAME(kernel_places)(const void *kernel, int64_t n, void *places)
 {
-    const REAL *g = kernel, half = (REAL)0.5;
-    REAL *u = places;
-    for (int64_t i = 0; i < n; i++) {
-        REAL rows[4][3];
+    REAL from[9][BLOCK], to[16][BLOCK];
+    const vec half = vbroadcast((REAL)0.5);
+    memset(from, 0, sizeof from);
+    for (int64_t at = 0; at < n; at += BLOCK) {
+        const size_t bytes = sizeof(REAL) * (size_t)ck_min(BLOCK, n - at);
+        for (int p = 0; p < 9; p++)
+            memcpy(from[p], (const REAL *)kernel + p * n + at, bytes);
+        for (int i = 0; i < BLOCK; i += LANES) {
+            vec g[9], rows[12], u[4];
+#pragma GCC unroll 9
+            for (int p = 0; p < 9; p++)
+                g[p] = vload(from[p] + i);
+#pragma GCC unroll 3
+            for (int k = 0; k < 3; k++) {
+                NAME(turned)(g + k, 3, half, u);
+                rows[k] = u[0], rows[3 + k] = u[1], rows[6 + k] = u[2], rows[9 + k] = u[3];
+            }
 #pragma GCC unroll 4
-        for (int k = 0; k < 3; k++) {
-            REAL a = g[k * n + i], b = g[(3 + k) * n + i], c = g[(6 + k) * n + i];
-            rows[0][k] = a, rows[1][k] = (a + c + b) * half;
-            rows[2][k] = (a + c - b) * half, rows[3][k] = c;
-        }
+            for (int r = 0; r < 4; r++) {
+                NAME(turned)(rows + 3 * r, 1, half, u);
 #pragma GCC unroll 4
-        for (int r = 0; r < 4; r++) {
-            REAL a = rows[r][0], b = rows[r][1], c = rows[r][2];
-            u[4 * r * n + i] = a, u[(4 * r + 1) * n + i] = (a + c + b) * half;
-            u[(4 * r + 2) * n + i] = (a + c - b) * half, u[(4 * r + 3) * n + i] = c;
+                for (int p = 0; p < 4; p++)
+                    vstore(to[4 * r + p] + i, u[p]);
+            }
         }
+        for (int p = 0; p < 16; p++)
+            memcpy((REAL *)places + p * n + at, to[p], bytes);
     }
 }
 
