@@ -29,8 +29,8 @@ hypothesis.settings.load_profile("ckernels")
 # What gcc optimises is more than half of its time: `make test` does without it, at -O0, where tests
 # are not about machine code. Without the variable all kernels are as for users.
 QUICK = f"cc.cflags={os.environ.get('CKERNELS_TESTS_CFLAGS', '')}"
-AS_FOR_USERS = ("codegen/forms", "codegen/test_mathlib", "codegen/test_random_graphs", "compiler",
-                "ops/test_c_expressions", "ops/test_random_compiled", "src", "stress")  # fmt: skip
+AS_FOR_USERS = ("codegen/forms/test_rows", "codegen/forms/test_short", "codegen/test_mathlib",
+                "compiler", "src", "stress")  # fmt: skip
 
 _first = "PYTEST_XDIST_WORKER" not in os.environ  # the one that starts the others, if there are any
 if _first:
