@@ -288,8 +288,9 @@ def test_minimise_with_scipy():
 
 
 def test_what_has_no_derivative_is_a_sentence():
-    with pytest.raises(NotSupported, match=r"float\(x\).*test_transform.py"):
-        grad(lambda x: float(x.sum()) * 2)(S)
+    with pytest.raises(NotSupported, match=r"x.tolist\(\).*test_transform.py"):
+        grad(lambda x: sum(x.tolist()))(S)
+    np.testing.assert_array_equal(grad(lambda x: float(x.sum()) * 2)(S), np.full(4, 2.0))
     with pytest.raises(ShapeError, match="scalar"):
         grad(lambda x: x * 2)(S)
     with pytest.raises(DTypeError, match="int64"):
