@@ -27,6 +27,7 @@ from . import namespace
 from .growing import Growing, settled
 from .maybe import MaybeNumber
 from .number import PythonNumber, is_any
+from .opaque import Opaque, why_opaque
 from .overlaps import folded, share_memory
 from .program import TracedNames
 from .tails import APPEND, Tail
@@ -58,7 +59,7 @@ def is_narrow(x):
 
 
 def is_traced(x):
-    return isinstance(x, (ArrayValue, PythonNumber, np.ndarray, np.generic, Growing))
+    return isinstance(x, (ArrayValue, PythonNumber, np.ndarray, np.generic, Growing, Opaque))
 
 
 class TraceFailed(NotSupported):
@@ -99,10 +100,10 @@ class Branches:
         self.jitted, self.described, self.sized = jitted, described, sized
         self.parts = parts
         self.leaves, self.asks, self.in_vain, self.deep = {}, {}, 0, None
-        try:
-            self.inputs = [input_of(x, sized or None in jitted.pinned) for x in leaves]
-        except NotSupported as problem:  # dates, texts, records: NumPy's
-            self.inputs, self.leaves[()] = None, problem
+        self.opaque = {i: why for i, x in enumerate(leaves) if (why := why_opaque(x)) is not None}
+        self.inputs = [placeholder("bool", ()) if i in self.opaque
+                       else input_of(x, sized or None in jitted.pinned)
+                       for i, x in enumerate(leaves)]  # fmt: skip
 
     def branch(self, leaves):
         """The Traced for the arguments at hand, or why there is none; made where it is new."""
@@ -386,7 +387,7 @@ def run_over(tree, trace, leaves):
     jitted, program = tree.jitted, tree.jitted.program
     trace.inputs = {n.uid for n in tree.inputs}
     trace.sizes_open = any(None in n.shape for n in tree.inputs)
-    values = [traced_leaf(jitted, trace, i, x, n)
+    values = [Opaque(tree.opaque[i]) if i in tree.opaque else traced_leaf(jitted, trace, i, x, n)
               for i, (x, n) in enumerate(zip(leaves, tree.inputs))]  # fmt: skip
     for i, part in (tree.parts or {}).items():
         values[i] = part.of(values[part.place])
@@ -468,6 +469,8 @@ def plain_function(tree, leaves):
     def decide(node):
         raise NotSupported("values decide which way it takes; choose with np.where")
 
+    if tree.opaque:
+        raise next(iter(tree.opaque.values()))
     trace = Trace((), decide)
     trace.types_matter = False
     values, found = run_over(tree, trace, leaves)
@@ -718,7 +721,7 @@ class Traced:
         if isinstance(x, Growing):
             array, make, nodes = x.taken_apart()
             return "part", self.place(array.read()), (id(x), [(make, list(map(self.place, nodes)))])
-        if not isinstance(x, (ArrayValue, PythonNumber)):
+        if not isinstance(x, (ArrayValue, PythonNumber, Opaque)):
             if isinstance(x, np.ndarray):
                 return "constant", x.copy(), None
             return "static", x, None

@@ -662,9 +662,7 @@ class Jitted(Dispatch):
         try:
             if isinstance(plan, Exception):
                 raise plan
-            path = plan.branch(leaves)
-            if plan.inputs is None:
-                raise path
+            plan.branch(leaves)
             if any(i in self.pinned for i in range(count)):
                 raise NotSupported("a number that it is called with is used in Python; choose with "
                                    "np.where, and give np.int64(3) for an integer")  # fmt: skip

@@ -529,6 +529,8 @@ class TracedNames:
             made = self.refusing(self.program.refused[id(function)])
         elif hasattr(function, "traced_function"):
             made = function.traced(self)
+        elif isinstance(self.standing(function), types.FunctionType):
+            made = self.standing(function)
         elif namespace.library(function.__module__):
             return self.numpy.taking_lists(function)
         else:
