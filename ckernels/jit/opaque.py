@@ -44,9 +44,11 @@ def _refused(name):
     return method
 
 
-USES = """add and array array_function array_ufunc bool complex contains copy deepcopy delitem
-divmod eq float floordiv format ge getitem gt iadd iand ifloordiv imul index int invert ior ipow
-isub iter itruediv ixor le len lt matmul mod mul ne neg or pos pow radd rand rdivmod reduce_ex
-repr rfloordiv rmatmul rmod rmul ror round rpow rsub rtruediv rxor setitem str sub truediv xor""".split()
+USES = """
+add and array array_function array_ufunc bool complex contains copy deepcopy delitem divmod eq
+float floordiv format ge getitem gt iadd iand ifloordiv imul index int invert ior ipow isub iter
+itruediv ixor le len lt matmul mod mul ne neg or pos pow radd rand rdivmod reduce_ex repr
+rfloordiv rmatmul rmod rmul ror round rpow rsub rtruediv rxor setitem str sub truediv xor
+""".split()
 for _name in USES:
     setattr(Opaque, f"__{_name}__", _refused(f"__{_name}__"))

@@ -82,9 +82,9 @@ def test_strict_raises_for_the_path_that_is_numpys():
 
 
 def test_a_transform_names_the_later_path_that_it_cannot_take():
-    slope = ck.jit.grad(lambda x: (x**2).sum() if x.sum() > 0 else float(np.sum(x)))
+    slope = ck.jit.grad(lambda x: (x**2).sum() if x.sum() > 0 else np.trim_zeros(x).sum())
     same(2 * UP, slope(UP))
-    with pytest.raises(NotSupported, match=r"float\(x\)"):
+    with pytest.raises(NotSupported, match="trim_zeros"):
         slope(DOWN)
 
 
@@ -223,12 +223,13 @@ def crossing(x):
 
 
 def test_a_loop_of_stores_in_slices_that_no_mask_stands_for_is_numpys():
-    x = np.random.default_rng(1).normal(size=300)
+    x = np.random.default_rng(1).normal(size=1000)
     f = ck.jit(crossing)
     with pytest.warns(CKernelsWarning, match="length each turn of a loop decides"):
         assert f(x) == crossing(x)
     assert f.report()["traces"] == 0
-    np.testing.assert_allclose(ck.jit(crossing, strict=True)(x), crossing(x), rtol=1e-12)
+    few = x[:300]
+    np.testing.assert_allclose(ck.jit(crossing, strict=True)(few), crossing(few), rtol=1e-12)
 
 
 def partial_sums(x):
@@ -301,7 +302,7 @@ def test_no_trace_keeps_the_arguments(function, young_heap):
 
 
 def test_a_gradient_that_is_refused_keeps_no_argument(young_heap):
-    slope = ck.jit.grad(lambda x: float(x.sum()))
+    slope = ck.jit.grad(lambda x: np.trim_zeros(x).sum())
     x = np.ones(20)
     kept = weakref.ref(x)
     with pytest.raises(NotSupported):
