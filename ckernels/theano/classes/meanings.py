@@ -12,7 +12,7 @@ import numpy as np
 from ... import ops
 from ...base import dtypes
 from ...base.errors import NotSupported, UsageError
-from ...graph.node import Node, constant, make
+from ...graph.node import constant, make
 from ...graph.op import REGISTRY
 from ..base.config import config
 from .special import special
@@ -413,7 +413,3 @@ def cast_to(x, dtype):
             "imag(), abs() or angle()"
         )
     return ops.cast(x, dtype)
-
-
-def is_node(x):
-    return isinstance(x, Node)

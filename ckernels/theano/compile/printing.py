@@ -202,12 +202,6 @@ def var_descriptor(obj, _prev_obs=None, _tag_generator=None):
 # --- Print ------------------------------------------------------------------------------------
 
 
-def _printed(x, message, attrs):
-    from ... import ops  # programs would see the name here
-
-    return ops.print_(x, message + (" " + " ".join(f"{a} =" for a in attrs) if attrs else ""))
-
-
 class Print(KernelOp):
     """The identity that prints its value, and attributes of it, whenever it is computed."""
 
