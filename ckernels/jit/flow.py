@@ -8,9 +8,10 @@ value. A loop that is no scan is taken turn by turn.
 
 import builtins
 import operator
+import sys
 
 from .. import ops
-from ..base.errors import of_signal
+from ..base.errors import NotSupported, of_signal
 from ..graph.node import constant
 from ..ops.scan import ENDLESS
 from . import turns
@@ -18,7 +19,7 @@ from .growing import Growing, Needs
 from .jumps import RESULT
 from .namespace import Indexed, rows_of
 from .number import PythonNumber, converted, known
-from .trace import Pinned, TurnLeaves, Untraceable
+from .trace import Asked, Pinned, TurnLeaves, Untraceable
 from .trees import flatten, put_together
 from .turns import (
     UNSET,
@@ -84,8 +85,17 @@ class Flow:
                 "_ck_after": self.after, "_ck_and": self.and_,
                 "_ck_or": self.or_, "_ck_not": self.not_,
                 "_ck_all": self.all_, "_ck_any": self.any_,
-                "_ck_list": self.list_,
+                "_ck_list": self.list_, "_ck_caught": self.caught,
                 "_ck_convert": converted}  # fmt: skip
+
+    @staticmethod
+    def caught():
+        """Raise again what a handler of every error caught: what tells that a trace cannot go on;
+        another error is NumPy's to raise and the handler's to take."""
+        problem = sys.exc_info()[1]
+        if isinstance(problem, (Asked, NotSupported, Pinned)):
+            raise problem
+        raise NotSupported(f"it catches an error of its own: {type(problem).__name__}")
 
     # ---- loops ---------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from ..base.errors import NotSupported
 from . import elements, namespace
 from .flow import Flow
 from .scipy import names as names_of_scipy
-from .syntax import transformed
+from .syntax import WIDE, transformed
 from .trees import STATIC, is_plain
 
 CACHED = type(functools.lru_cache(len))
@@ -325,7 +325,6 @@ def _get(holder, name):
     return getattr(holder, name, _missing)
 
 
-WIDE = {"Exception", "BaseException", "RuntimeError", "NotImplementedError"}
 TESTS = ("CHECK_EXC_MATCH", "JUMP_IF_NOT_EXC_MATCH")  # from Python 3.11 on, and before it
 
 
@@ -362,7 +361,7 @@ def names_of(code, cells=None):
     cells = code.co_freevars if cells is None else cells
     found, inside, refused = set(), set(), ""
     steps = list(dis.get_instructions(code))
-    if catches_all(steps):
+    if catches_all(steps) and transformed(code) is None:
         refused = "it catches every error, also those that tell what no trace can do"
     for k, step in enumerate(steps):
         if step.opname in ASSIGNS or (step.opname == "STORE_DEREF" and step.argval in cells):

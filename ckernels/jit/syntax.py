@@ -24,6 +24,8 @@ CONVERSIONS = {
         np.uint16, np.uint32, np.uint64, np.complex64, np.complex128)),
 }  # fmt: skip
 LAMBDA = "<lambda>"
+# classes of errors of which those are that a trace refuses with
+WIDE = {"Exception", "BaseException", "RuntimeError", "NotImplementedError"}
 LATE = (ast.FunctionDef, ast.Lambda, ast.GeneratorExp)  # these may run after the turn they are of
 
 
@@ -281,15 +283,27 @@ class FunctionSource:
         if names:
             return False
         self.grown = grown(node.body)
+        guarded = self.guard_handlers()
         flags = Jumps()
         body = flags.function(node.body[start:])
         node.body[start:] = body
-        self.changed, self.uses = flags.changed, uses(node)
+        self.changed, self.uses = flags.changed or guarded, uses(node)
         own = [n for n in bound(node.body) if n not in {a.arg for a in every if a}]
         self.convert(node)
         body = self.tail(body)
         node.body = node.body[:start] + self.declared(own, body, node) + body
         return self.changed
+
+    def guard_handlers(self):
+        """Let handlers of every error ask first what they caught: see Flow.caught. Whether there
+        are such."""
+        handlers = [h for n in ast.walk(self.node) if isinstance(n, ast.Try) for h in n.handlers
+                    if h.type is None or any(isinstance(t, ast.Name) and t.id in WIDE
+                                             for t in ast.walk(h.type))]  # fmt: skip
+        for handler in handlers:
+            asked = ast.Expr(call("_ck_caught"))
+            handler.body.insert(0, placed(asked, handler.body[0]))
+        return bool(handlers)
 
     @staticmethod
     def declared(names, body, at):

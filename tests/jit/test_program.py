@@ -842,3 +842,79 @@ def test_kept_results_and_properties_that_are_set():
     jitted = ck.jit(centred)
     beside(jitted, centred, Span(V), V)
     assert not jitted.report()["numpy"]
+
+
+def inverse_of(s):
+    try:
+        return np.linalg.inv(s)
+    except:  # noqa: E722
+        return 1 / s
+
+
+def inverse(s, x):
+    return inverse_of(s) @ x if s.ndim == 2 else inverse_of(s) * x
+
+
+def refused_inside(x):
+    try:
+        return np.trim_zeros(x)
+    except Exception:
+        return x * 0
+
+
+def length_asked(x):
+    try:
+        return np.zeros(int(np.round(x.sum() ** 2)) + 3)
+    except (ValueError, Exception):
+        return x
+
+
+def looked_up(x, options):
+    try:
+        by = options["by"]
+    except Exception:
+        by = 3.0
+    return x * by
+
+
+def in_loops(x):
+    def scaled(y):
+        try:
+            return y / (1 + y @ y)
+        except BaseException:
+            return y
+
+    for i in range(3):
+        try:
+            x = scaled(x) + x[i]
+        except:  # noqa: E722
+            pass
+    return x
+
+
+def to_the_end(x):
+    try:
+        if x.sum() > 3:
+            return x * 2
+        y = x + 1
+    except RuntimeError:
+        y = x
+    else:
+        y = y * 2
+    finally:
+        x = x - 1
+    return y + x
+
+
+CATCHING = [
+    (inverse, (np.eye(3) * 2, V[:3]), True), (inverse, (np.array(2.0), V[:3]), False),
+    (inverse, (np.zeros((3, 3)), V[:3]), False), (refused_inside, (V,), False),
+    (length_asked, (V,), None), (looked_up, (V, {"by": 2.0}), True), (looked_up, (V, {}), False),
+    (in_loops, (V,), True), (to_the_end, (V,), True), (to_the_end, (V + 9,), True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function, args, traced", CATCHING, ids=range(len(CATCHING)))
+def test_functions_that_catch_every_error(function, args, traced):
+    """What tells a trace that it cannot go on is not theirs to catch."""
+    check(function, *args, traced=traced)
