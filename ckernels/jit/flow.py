@@ -22,12 +22,15 @@ from .number import PythonNumber, converted, known
 from .trace import Asked, Pinned, TurnLeaves, Untraceable
 from .trees import flatten, put_together
 from .turns import (
+    MOST_HALVINGS,
+    UNMASKED,
     UNSET,
     Before,
     InNumPy,
     Objects,
     TooFewTurns,
     Turns,
+    Unmasked,
     cells_of,
     contents,
     is_value,
@@ -244,10 +247,14 @@ class Flow:
         try:
             self.scan(body, lambda turn: (), limit, test)
             return
-        except NotOne:
-            pass
+        except NotOne as problem:
+            few = isinstance(problem.__cause__, Unmasked)
+        turns = 0
         while test():
             body()
+            turns += 1
+            if few and turns > MOST_HALVINGS:
+                raise InNumPy(UNMASKED)
 
     # ---- branches ------------------------------------------------------------------------------
 

@@ -38,8 +38,13 @@ ATTEMPTS = 6
 FEW_STORES = 4  # turns that may be taken one by one though they store at places that move
 SHORT = 8  # turns that make scalars alone may be taken one by one: a kernel takes more of them
 DECIDED = {"mask_indices", "nonzero", "repeat_index"}  # ops whose sizes data decide
+MOST_HALVINGS = 64  # turns, one by one, that store in slices of which no mask stands for the length
 UNMASKED = "a store in a slice whose length each turn of a loop decides has no form in C"
 UNSET = object()
+
+
+class Unmasked(Untraceable):
+    """A loop of stores that no mask stands for: few turns are taken one by one."""
 
 
 def is_short_transform(node):
@@ -669,8 +674,10 @@ class Turns:
         own = list(self.trace.of_turns())
         self.outputs(lambda outs: masked(outs, own, self.trace.slices))
         nows = [now for _, _, now in self.carries]
-        if self.trace.types_matter and unmasked(nows, True) is not None:  # a scan is NumPy's
-            raise Untraceable(UNMASKED)
+        counted = isinstance(self.count, int) and self.test is None
+        few = not counted or self.count <= MOST_HALVINGS
+        if few and self.trace.types_matter and unmasked(nows, True) is not None:
+            raise Unmasked(UNMASKED)
 
     def end_at_lost_reads(self):
         """Let the trace be for calls in which what a turn reads, and nothing takes, exists: NumPy

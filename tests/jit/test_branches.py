@@ -222,6 +222,14 @@ def crossing(x):
     return value[0] + value[-1]
 
 
+def crossing_on(x):
+    value, n, i = x.copy(), len(x), len(x) - 1
+    while i > 0:
+        value[n - i :] = np.maximum(value[:i], 0.5 * (value[n - i :] + value[:i]))
+        i -= 1
+    return value[0] + value[-1]
+
+
 def test_a_loop_of_stores_in_slices_that_no_mask_stands_for_is_numpys():
     x = np.random.default_rng(1).normal(size=1000)
     f = ck.jit(crossing)
@@ -230,6 +238,9 @@ def test_a_loop_of_stores_in_slices_that_no_mask_stands_for_is_numpys():
     assert f.report()["traces"] == 0
     few = x[:300]
     np.testing.assert_allclose(ck.jit(crossing, strict=True)(few), crossing(few), rtol=1e-12)
+    f = ck.jit(crossing_on)
+    with pytest.warns(CKernelsWarning, match="length each turn of a loop decides"):
+        assert f(x) == crossing_on(x)
 
 
 def partial_sums(x):
