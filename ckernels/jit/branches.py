@@ -567,8 +567,11 @@ class Left(NamedTuple):
 
     def put(self, given):
         """Put it there; given: (args, kwargs, values of free names)."""
+        holders = {}
         for path, value in zip(self.places, self.values):
-            holder = keyed(at(given, path[:-1]))
+            holder = holders.get(path[:-1])
+            if holder is None:
+                holder = holders[path[:-1]] = keyed(at(given, path[:-1]))
             if type(holder) is list and path[-1] == APPEND:
                 holder.append(value)
             else:

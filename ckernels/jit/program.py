@@ -179,8 +179,14 @@ class Reads:
             self.add(cell, "cell_contents", held[name])
         for name, *path in names.inside:
             self.look_inside(held.get(name, function.__globals__.get(name)), path)
+        if function.__defaults__:
+            self.fixed.append((function, "__defaults__", function.__defaults__))
         for place in defaults_of(function):
-            self.add(Default(function, place), "value", Default(function, place).value)
+            default = Default(function, place)
+            if not is_number(default):
+                self.add(default, "value", default.value)
+            elif type(place) is str:
+                self.fixed.append((function.__kwdefaults__, place, default.value))
 
     def look_inside(self, value, path):
         """Look at what is read of a module of the user's, by one name after another."""
