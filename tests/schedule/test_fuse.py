@@ -49,6 +49,7 @@ ONE_KERNEL = {
     "diamond": (lambda x: [ops.tanh(ops.exp(x)) + ops.sin(ops.exp(x))], "flat", [(20, 30)]),
     "reduce and epilogue": (lambda x, b: ops.tanh(ops.sum(x, 1) + b), "rows", [(20, 30), (20,)]),
     "argmax": (lambda x: ops.argmax(x, -1), "rows", [(20, 60)]),
+    "argmax_of_short_rows": (lambda x: ops.argmax(x, -1), "columns", [(20, 30)]),
     "transposed operand": (lambda x, y: ops.transpose(x) + y, "tile", [(64, 48), (48, 64)]),
     "one_hot": (lambda x: ops.cast(ops.eq(ops.expand_dims(ops.argmax(x, -1), -1),
                                           ops.iota((20, 30), 1)), "float32"), "rows", [(20, 30)]),
