@@ -199,10 +199,20 @@ class Jitted(Dispatch):
     def shared(self, *args, **kwargs):
         """A call whose trace stores into memory that others may have too, or that nobody may write
         to: it gets one in which arguments that share memory are parts of one array."""
-        described, leaves = self.flat(args, kwargs)
+        plan, leaves = self.of_parts(args, kwargs)
+        if plan is None:
+            return self.overlapping(args, kwargs)
+        return self.answer(plan, leaves, args, kwargs)
+
+    def of_parts(self, args, kwargs):
+        """(plan, leaves) of such a call; no plan where it is NumPy's."""
+        try:
+            described, leaves = self.flat(args, kwargs)
+        except NotSupported:
+            return None, ()
         found = None if self.background else overlaps.parts(leaves)
         if found is None:
-            return self.overlapping(args, kwargs)
+            return None, ()
         leaves, parts = found
         key = (described, tuple(parts.items()),
                *[self.leaf_key(i, x, True) for i, x in enumerate(leaves)])  # fmt: skip
@@ -210,9 +220,7 @@ class Jitted(Dispatch):
             plan = self.plans.get(key)
             if plan is None and len(self.plans) < SIZES:
                 plan = self.plans[key] = Branches(self, described, leaves, True, parts)
-        if plan is None:
-            return self.overlapping(args, kwargs)
-        return self.answer(plan, leaves, args, kwargs)
+        return plan, leaves
 
     def overlapping(self, args, kwargs):
         """A call of that kind in NumPy."""
@@ -361,7 +369,7 @@ class Jitted(Dispatch):
     def tails_of(self, given):
         """{id: path} of the lists of a call that are appended to alone."""
         found = {}
-        for path in self.tails:
+        for path in tuple(self.tails):  # other threads add to it
             with contextlib.suppress(LookupError, TypeError):
                 found[id(at(given, path))] = path
         return found
