@@ -416,10 +416,20 @@ class Joined:
 
 
 class ArrayClass:
-    """np.ndarray as a traced function sees it: it makes arrays, and isinstance knows it."""
+    """np.ndarray as a traced function sees it: it makes arrays, isinstance knows it, and it equals
+    the type of a traced array."""
+
+    __name__, __qualname__, __module__ = "ndarray", "ndarray", "numpy"
+    given_as = np.ndarray
 
     def __init__(self, trace):
-        self.trace = trace
+        self.trace, trace.array_class = trace, self
+
+    def __eq__(self, other):
+        return other is self or other is np.ndarray
+
+    def __hash__(self):
+        return hash(np.ndarray)
 
     def __call__(self, shape, dtype=float, buffer=None, offset=0, strides=None, order=None):
         if buffer is not None:
@@ -589,6 +599,14 @@ def traced_type(*args, **kwargs):
     return converted(type, *args) if len(args) == 1 and not kwargs else type(*args, **kwargs)
 
 
+def traced_super(*args):
+    """super(): from a class itself on, in whose place a method may have read the traced one."""
+    if not args:
+        frame = sys._getframe(1)
+        args = frame.f_locals["__class__"], frame.f_locals[frame.f_code.co_varnames[0]]
+    return super(vars(args[0]).get("traced_from", args[0]), *args[1:])
+
+
 def builtin_names():
     """Python's functions for a traced function: those that touch the world refuse."""
 
@@ -603,7 +621,7 @@ def builtin_names():
     found.update(isinstance=is_instance, type=traced_type, range=traced_range, len=traced_len,
                  max=extreme(max, operator.gt), min=extreme(min, operator.lt),
                  enumerate=traced_enumerate, zip=traced_zip, reversed=traced_reversed,
-                 sum=traced_sum)  # fmt: skip
+                 sum=traced_sum, super=traced_super)  # fmt: skip
     return found
 
 

@@ -16,6 +16,7 @@ from ..base.errors import NotSupported
 from ..graph.node import constant
 from ..numpy.promote import Weak, supported
 from ..numpy.value import ArrayValue, call_ufunc
+from .opaque import Opaque
 
 OF_NUMBERS = ("is_integer", "as_integer_ratio", "bit_length", "hex")
 
@@ -470,7 +471,11 @@ def converted(function, x):
     traced = isinstance(x, PythonNumber) or isinstance(x, ArrayValue) and x.read().ndim == 0
     if function is type and isinstance(x, (PythonNumber, ArrayValue)):
         x = x.decided() if hasattr(x, "flag") else x
-        return x.kind if isinstance(x, PythonNumber) else x.dtype.type if x.scalar else np.ndarray
+        if isinstance(x, PythonNumber):
+            return x.kind
+        return x.dtype.type if x.scalar else x.owner.array_class
+    if function is type and isinstance(x, Opaque):
+        raise x.why
     if isinstance(x, (ArrayValue, PythonNumber)) and isinstance(function, type) and issubclass(
         function, (np.number, np.bool_)
     ):  # fmt: skip

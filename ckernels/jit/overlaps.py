@@ -83,6 +83,8 @@ def _address(array):
 
 def _parts_of(place, group, whole):
     """{place of a leaf: its Subarray} of a group whose others are parts of one; or None."""
+    if len({whole[i].flags.writeable for i in group}) > 1:
+        return None  # a store through some of them raises
     made = {i: _part(place, whole[place], whole[i]) for i in group if i != place}
     return None if None in made.values() else made
 
@@ -99,8 +101,8 @@ def _groups(whole, share):
 
 
 def _owner(array):
-    """The array whose memory a view is of; itself where it is none."""
-    while isinstance(array.base, np.ndarray):
+    """The array whose memory a view is of; itself where it is none, or of one of another class."""
+    while type(array.base) is np.ndarray:
         array = array.base
     return array
 

@@ -179,8 +179,9 @@ class Reads:
             self.add(cell, "cell_contents", held[name])
         for name, *path in names.inside:
             self.look_inside(held.get(name, function.__globals__.get(name)), path)
-        if function.__defaults__:
-            self.fixed.append((function, "__defaults__", function.__defaults__))
+        for name in ("__defaults__", "__kwdefaults__"):
+            if getattr(function, name):
+                self.fixed.append((function, name, getattr(function, name)))
         for place in defaults_of(function):
             default = Default(function, place)
             if not is_number(default):
@@ -225,6 +226,8 @@ class Reads:
             self.add(vars(value), "pyfunc", value.pyfunc)
         elif is_cached(value):
             self.fixed.append((holder, name, value))
+            if Reads(value.__wrapped__).free:
+                raise NotSupported(f"{value.__name__} keeps results of what may change")
             self.look(value.__wrapped__)
         elif isinstance(value, type):
             self.fixed.append((holder, name, value))
@@ -529,7 +532,8 @@ class TracedNames:
         """What stands for a function among the arguments; it is told from others by `given_as`. Or
         for a class."""
         if isinstance(function, type):
-            return self.of_class(function) if is_copied(function) else function
+            found = self.own.get(id(function), function)
+            return self.of_class(function) if is_copied(function) else found
         if id(function) in self.program.refused:
             made = self.refusing(self.program.refused[id(function)])
         elif hasattr(function, "traced_function"):

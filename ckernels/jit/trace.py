@@ -131,6 +131,7 @@ class Trace(Owner):
         self.carried_before, self.reasons = {}, {}  # by the code of a loop's body
         self.inputs = frozenset()  # the placeholders of arguments
         self.pins = {}  # {one of a Python number: what makes the number a part of the trace}
+        self.array_class = np.ndarray  # what stands for it in the function
         self.sizes_open = True  # whether some of their sizes are left open
         self.unless = []  # see `note_same`
         self.types_matter = True  # whether results are to be of the Python types that NumPy gives

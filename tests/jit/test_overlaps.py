@@ -71,6 +71,9 @@ def test_a_view_is_a_part(view):
         part = VIEWS[view](x)
         if not np.shares_memory(part, x):
             continue
+        if not part.flags.writeable:  # a diagonal is for reading
+            assert parts([part, x]) is None
+            part.flags.writeable = True
         found = parts([part, 3.0, x])
         if found is None:
             assert name != "C" and "by one row" in view
@@ -261,3 +264,33 @@ def test_calls_of_known_parts_need_no_python(monkeypatch):
     assert len(asked) == 3
     same_call(f, jitted, lambda: (np.ones(3), np.ones(5)))
     assert len(asked) == 3 and not jitted.report()["numpy"]
+
+
+def test_a_part_that_nobody_may_write_to():
+    def stored(a, b):
+        b *= 2
+        return a
+
+    jitted = ck.jit(stored)
+    for part in (False, False, True, True, False):
+        grid = np.arange(36.0).reshape(6, 6)
+        inner, want = grid[1:-1, 1:-1], grid.copy()
+        inner.flags.writeable = not part
+        if part:
+            with pytest.raises(ValueError, match="read-only"):
+                jitted(grid, inner)
+        else:
+            assert jitted(grid, inner) is grid
+            want[1:-1, 1:-1] *= 2
+        np.testing.assert_array_equal(grid, want)
+
+
+def test_parts_of_a_matrix():
+    def added(a, b):
+        a += b
+        return b
+
+    whole = [np.asarray(np.matrix(np.arange(36.0).reshape(6, 6))) for _ in range(2)]
+    for f, x in zip((added, ck.jit(added)), whole, strict=True):
+        f(x[:4, :4], x[2:, 2:])
+    np.testing.assert_array_equal(*whole)

@@ -815,7 +815,76 @@ FACTOR = 2.0
 
 @functools.lru_cache
 def table(n):
-    return np.sqrt(np.arange(n + 1.0)) * FACTOR
+    return np.sqrt(np.arange(n + 1.0)) * 2.0
+
+
+@functools.lru_cache
+def stale(n):
+    return n * FACTOR
+
+
+def test_kept_results_of_what_may_change_are_pythons(monkeypatch):
+    jitted = ck.jit(lambda x: x * stale(3))
+    want = V * 6.0
+    with pytest.warns(CKernelsWarning, match="keeps results of what may change"):
+        same(want, jitted(V))
+    monkeypatch.setitem(globals(), "FACTOR", 5.0)
+    same(want, jitted(V))
+
+
+def test_default_values_that_are_replaced():
+    def inner(x, *, m=1):
+        return x + m
+
+    def outer(x, *, k=2):
+        return inner(x) * k
+
+    jitted = ck.jit(outer)
+    for f, values in [(outer, {"k": 2}), (inner, {"m": 3}), (outer, {"k": 2.5}), (inner, {"m": V})]:
+        f.__kwdefaults__ = values
+        for _ in range(2):
+            same(outer(V), jitted(V))
+
+
+def test_the_type_of_an_array_is_that_of_numpy():
+    def told(x, kind):
+        kinds = {np.ndarray: 3}
+        t = type(x)
+        return (t is np.ndarray) + 2 * (t is kind) + 4 * (t == kind) + kinds[t], x * 2, t
+
+    for x in (V, V[0], 2.0):
+        want = told(x, np.ndarray) if x is V else (0, x * 2, type(x))
+        jitted = ck.jit(told if x is V else lambda x, k: (0 + (type(x) is k), x * 2, type(x)))
+        for _ in range(2):
+            found = jitted(x, np.ndarray)
+            assert found[0] == want[0] and found[2] is want[2]
+            same(want[1], found[1])
+
+
+class Base:
+    def of(self, x):
+        return x + self.k
+
+
+class Middle(Base):
+    def __init__(self, k):
+        super(Middle, self).__init__()  # noqa: UP008 (as in Python 2)
+        self.k = k
+
+    def of(self, x):
+        return super(Middle, self).of(x) * 3  # noqa: UP008
+
+
+class Last(Middle):
+    def of(self, x):
+        return super(Middle, self).of(x) - super().of(x)
+
+
+def test_super_of_a_class_by_its_name():
+    for kind in (Middle, Last):
+        jitted = ck.jit(lambda x, kind=kind: kind(2.0).of(x))
+        beside(jitted, lambda x, kind=kind: kind(2.0).of(x), V)
+        beside(ck.jit(kind.of), kind.of, kind(4.0), V)
 
 
 class Span:

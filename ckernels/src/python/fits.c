@@ -55,7 +55,8 @@ static int parts_fit(const call *c)
         if (!kind->placed)
             continue;
         PyArrayObject *a = (PyArrayObject *)c->leaves[i], *home = (PyArrayObject *)c->leaves[kind->home];
-        if (PyArray_BYTES(a) - PyArray_BYTES(home) != kind->offset)
+        if (PyArray_BYTES(a) - PyArray_BYTES(home) != kind->offset
+            || PyArray_ISWRITEABLE(a) != PyArray_ISWRITEABLE(home))
             return 0;
         for (int k = 0; k < kind->nd; k++)
             if (PyArray_STRIDE(a, k) != kind->strides[k])
