@@ -210,3 +210,17 @@ def test_a_sign_goes_through_what_has_a_sign():
     env = {x: np.arange(6.0).reshape(2, 3), y: np.full((2, 3), 2.5)}
     for root in (x * y, x / y, ops.exp(x), 3 - x, -2.0 * x, ops.reshape(x * y, flat)):
         np.testing.assert_array_equal(value(negated(root), env), -value(root, env))
+
+
+def test_a_softmax_over_two_axes_of_rows_that_hold_inf():
+    """As the guide says: of finite rows exp(t) / sum(exp(t)), beside an inf 0, at the inf NaN."""
+    x = placeholder(F, (3, 2, 3))
+    e = ops.exp(x - ops.max(x, axis=(1, 2), keepdims=True))
+    new = optimise([e / ops.sum(e, axis=(1, 2), keepdims=True)])[0]
+    values = np.linspace(-2, 2, 18).reshape(3, 2, 3)
+    values[1, 0, 1], values[2, 1, 0] = np.inf, -np.inf
+    want = np.exp(values)
+    want[1] = 0
+    want[1, 0, 1] = np.nan
+    want[0], want[2] = want[0] / want[0].sum(), want[2] / want[2].sum()
+    np.testing.assert_allclose(value(new, {x: values}), want, rtol=1e-14)
