@@ -206,6 +206,9 @@ class Growing:
             self.owner.refuse(REFUSED)
         rows = self.whole() if function is sum else self.array()
         node = {sum: ops.sum, max: ops.max, min: ops.min}[function](rows.read())
+        if function is sum:  # a sum of Python's has no 64 bits
+            near = ops.sum(ops.cast(rows.read(), "float64"))
+            self.owner.guard(ops.lt(ops.abs(near), 2.0**62))
         found = known(self.owner, node, int)
         return found + start if function is sum else found
 

@@ -431,6 +431,9 @@ class ArrayClass:
     def __hash__(self):
         return hash(np.ndarray)
 
+    def __repr__(self):
+        return repr(np.ndarray)
+
     def __call__(self, shape, dtype=float, buffer=None, offset=0, strides=None, order=None):
         if buffer is not None:
             raise NotSupported("np.ndarray on a buffer")

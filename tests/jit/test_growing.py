@@ -377,3 +377,16 @@ def test_sums_and_extremes_of_integers_that_a_loop_appended():
         warnings.simplefilter("ignore", CKernelsWarning)
         assert jitted(V) == sum_of_elements(V)
     assert jitted.report()["numpy"]  # an order of additions, and NaN, that no node has
+
+
+def test_sums_of_integers_beyond_64_bits():
+    def total(x):
+        found = []
+        for v in x:
+            found.append(2**60 + int(v))
+        return sum(found)
+
+    jitted = ck.jit(total)
+    for n in (3, 12, 30, 2, 12):
+        for x in (np.arange(float(n)), -np.arange(float(n))):
+            assert jitted(x) == total(x)

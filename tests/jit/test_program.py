@@ -850,7 +850,8 @@ def test_the_type_of_an_array_is_that_of_numpy():
     def told(x, kind):
         kinds = {np.ndarray: 3}
         t = type(x)
-        return (t is np.ndarray) + 2 * (t is kind) + 4 * (t == kind) + kinds[t], x * 2, t
+        told = (t is np.ndarray) + 2 * (t is kind) + 4 * (t == kind) + kinds[t]
+        return told + 8 * (str(t) == "<class 'numpy.ndarray'>"), x * 2, t
 
     for x in (V, V[0], 2.0):
         want = told(x, np.ndarray) if x is V else (0, x * 2, type(x))
