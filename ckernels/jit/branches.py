@@ -422,7 +422,20 @@ def run_over(tree, trace, leaves):
             raise NotSupported("it changes a list, a dict or an object that it was given")
         jitted.changes_objects |= bool(left)
         found = Left(found, again, tuple([path for path, _ in left]), new)
+    look_at_kept(build.kept, found)
     return values, found
+
+
+def look_at_kept(kept, found):
+    """NotSupported where an array that a function keeps was stored into, or is part of what a call
+    gives."""
+    if kept:
+        outs = []
+        flatten(found, is_traced, outs)
+        given = {id(r) for x in outs if isinstance(x, ArrayValue) for r in roots_of(x)}
+        if any(x.read() is not node or given.intersection(map(id, roots_of(x)))
+               for x, node in kept):  # fmt: skip
+            raise NotSupported("an array that functools.lru_cache keeps is changed or returned")
 
 
 def as_given(found, held):

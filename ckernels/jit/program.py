@@ -23,8 +23,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base.errors import NotSupported
+from ..numpy.value import ArrayValue
 from . import elements, namespace
 from .flow import Flow
+from .number import PythonNumber
 from .scipy import names as names_of_scipy
 from .syntax import WIDE, transformed
 from .trees import STATIC, is_plain
@@ -398,6 +400,7 @@ class TracedNames:
     def __init__(self, trace, program):
         self.trace, self.program, self.made, self.values = trace, program, {}, None
         self.nameless = []  # functions that wait for these values
+        self.kept = []  # [(array, its node)] of what functions keep
         self.classes = {}
         self.classes_were = {kind: dict(vars(kind)) for kind in program.kinds}
         self.builtins, self.flow = namespace.builtin_names(), Flow(trace)
@@ -474,6 +477,24 @@ class TracedNames:
 
         return method
 
+    def cached(self, function):
+        """A function that keeps what it gave, as one that gives it anew. The arrays go to `kept`:
+        nobody may store into them, or get them, for they would be there in later calls."""
+        inner = self.function(function.__wrapped__)
+
+        def called(*args, **kwargs):
+            found = inner(*args, **kwargs)
+            every = found if type(found) is tuple else (found,)
+            arrays = [x for x in every if isinstance(x, ArrayValue) and not x.scalar]
+            if any(isinstance(x, ArrayValue) for x in (*args, *kwargs.values())) or not all(
+                isinstance(x, (ArrayValue, PythonNumber, *STATIC)) for x in every
+            ):  # fmt: skip
+                raise NotSupported(f"{function.__name__} keeps what is no number and no array")
+            self.kept += [(x, x.read()) for x in arrays]
+            return found
+
+        return called
+
     def knows(self, program):
         """Whether all that other functions read is an input too, or cannot change."""
         return all(key_of(*read) in self.values or is_number(read[0]) for read in program.free)
@@ -498,7 +519,7 @@ class TracedNames:
         if isinstance(value, np.vectorize):
             return elements.vectorized(self, value)
         if is_cached(value):
-            return self.function(value.__wrapped__)
+            return self.cached(value)
         program = self.standing(value)
         if program is not None:
             return program

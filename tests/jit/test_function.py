@@ -17,6 +17,7 @@ import ckernels as ck
 from ckernels.base.config import config
 from ckernels.base.errors import ArgumentError, CKernelsWarning, CompileError, NotSupported
 from ckernels.jit.namespace import FILLING, PLACES, RANGES, Namespace
+from ckernels.jit.trace import Trace
 from ckernels.plan import pipeline
 
 from .beside import check, same, written
@@ -669,7 +670,7 @@ def test_what_a_trace_says_by_errors_is_caught_by_no_function():
 
 def test_no_name_of_numpy_is_hidden_by_one_of_ours():
     check(lambda x: np.trace(np.outer(x, x), 2), np.arange(6.0))
-    ours = vars(Namespace(None)).keys() | {n for n in dir(Namespace) if n[0] != "_"}
+    ours = vars(Namespace(Trace())).keys() | {n for n in dir(Namespace) if n[0] != "_"}
     made = {f.__name__ for f in (*FILLING, *RANGES, *PLACES)} | {
         "random",
         "r_",

@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import types
 import typing
+import warnings
 
 import numpy as np
 import pytest
@@ -988,3 +989,62 @@ CATCHING = [
 def test_functions_that_catch_every_error(function, args, traced):
     """What tells a trace that it cannot go on is not theirs to catch."""
     check(function, *args, traced=traced)
+
+
+@functools.lru_cache
+def scratch(n):
+    return np.zeros(n)
+
+
+@functools.lru_cache
+def listed(n):
+    return [float(n)]
+
+
+@functools.lru_cache
+def pair_of(n):
+    return n * 2, np.arange(float(n))
+
+
+def fills(x):
+    scratch(12)[:] += x
+    return scratch(12).sum()
+
+
+def shows(x):
+    return scratch(12)[2:], x + 1
+
+
+def keeps(x):
+    listed(3).append(x.sum())
+    return len(listed(3))
+
+
+def of_an_array(x):
+    return scratch(x)
+
+
+def only_reads(x):
+    first, second = pair_of(12)
+    return x * first + second + scratch(len(x)).sum()
+
+
+def test_what_functions_keep_is_theirs():
+    """Arrays and lists that are there in later calls: stored into, returned, appended to."""
+    check(only_reads, V)
+    for function in (fills, shows, keeps):
+        jitted, results = ck.jit(function), []
+        for f in (function, jitted):
+            scratch.cache_clear(), listed.cache_clear()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", CKernelsWarning)
+                results.append([f(V) for _ in range(3)])
+        for a, b in zip(flat(results[0]), flat(results[1]), strict=True):
+            np.testing.assert_allclose(b, a)
+        assert sum(jitted.report()["numpy"].values()) == 3
+    shown = ck.jit(shows)
+    with pytest.warns(CKernelsWarning, match="lru_cache keeps is changed or returned"):
+        assert shown(V)[0].base is shown(V)[0].base
+    with pytest.raises(TypeError, match="unhashable"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", CKernelsWarning)
+        ck.jit(of_an_array)(V)
