@@ -87,20 +87,20 @@ $(VENV)/.installed: $(VENV)/.base pyproject.toml setup.py
 
 build: $(VENV)/.installed $(VENV)/.runtime
 
-# Two processes share the files of tests (tests/forks.py); JOBS=0 runs all in one, where pdb and -s work.
-# Kernels stay in build/. Plans of other states of the tree are ignored. Of what is a product of dtypes,
-# layouts and sizes, and of what is drawn, `test` runs a few cases (tests/sampled.py), `rest` the others.
-# Kernels of most of the first are compiled in half of the time that users' take (tests/conftest.py);
-# QUICK= compiles them as for users, as continuous integration does.
+# Two processes share the files of tests; JOBS=0 runs all in one, where pdb and -s work. Kernels stay in
+# build/: more than half of a first run is the C compiler's. Plans of other states of the tree are ignored.
+# Of what is a product of dtypes, layouts and sizes, and of what is drawn, `test` runs a few cases
+# (tests/sampled.py), `rest` the others. Kernels of most of the first are compiled in half of the time that
+# users' take (tests/conftest.py); QUICK= compiles them as for users, as continuous integration does.
 JOBS ?= 2
 QUICK ?= -O0
 test rest: export CKERNELS_TESTS_KERNELS = $(abspath build/tests-kernels)
 test: export CKERNELS_TESTS_CFLAGS = $(QUICK)
 test: build
-	$(PY) -m pytest --jobs $(JOBS) $(ARGS)
+	$(PY) -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 rest: build
-	$(PY) -m pytest --jobs $(JOBS) -m "rest and not slow" $(ARGS)
+	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "rest and not slow" $(ARGS)
 
 # The oldest NumPy, with a runtime built for it in a copy of the tree: parts of the tests that meet
 # NumPy's types, headers and functions. NumPy 1.26 is for Python up to 3.12.

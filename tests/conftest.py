@@ -15,7 +15,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import forks
 import hypothesis
 import pytest
 import sampled
@@ -85,12 +84,6 @@ def pytest_addoption(parser):
         action="store_true",
         help="write tests/codegen/golden/*.c anew instead of comparing with them",
     )
-    forks.add_option(parser)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtestloop(session):
-    return forks.run(session)
 
 
 @pytest.fixture(autouse=True, scope="session")

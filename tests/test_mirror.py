@@ -70,7 +70,6 @@ FILES = {
     "test_budget.py": "the sizes of all files",
     "test_contributing.py": "the examples of CONTRIBUTING.md",
     "test_docs.py": "the examples of docs/ and docstrings",
-    "test_forks.py": "tests/forks.py",
     "test_layers.py": "what all files import",
     "test_mirror.py": "the names of tests",
     "test_covered.py": "build_tools/covered.py",
