@@ -7,6 +7,7 @@ import contextvars
 
 import numpy as np
 
+from ..base.doors import guarded
 from ..base.native import runtime
 
 SILENT = {
@@ -50,7 +51,8 @@ def direct(eager, other, kept, few=(), count=1):
     if runtime is None or (loud and CONTEXT is None):
         return other
     sets = [sum(1 << d.num for d in dtypes) for dtypes in (kept, few)]
-    made = runtime.Direct(eager, other, *sets, count, CONTEXT if loud else None, NUMPY_2)
+    said = guarded(other, other.__name__)  # what fails is asked again, and says with what
+    made = runtime.Direct(eager, said, *sets, count, CONTEXT if loud else None, NUMPY_2)
     made.__wrapped__ = other
     return named(made, other.__name__)
 

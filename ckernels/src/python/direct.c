@@ -99,9 +99,12 @@ static PyObject *direct_vectorcall(PyObject *self, PyObject *const *args, size_t
     if (!d->eager)
         return Py_NewRef(args[0]);
     PyObject *second = n > 1 ? args[1] : NULL;
-    if (d->silent)
-        return silently(d, args[0], second);
-    return PyObject_CallFunctionObjArgs(d->eager, args[0], second, NULL);
+    PyObject *found = d->silent ? silently(d, args[0], second)
+                                : PyObject_CallFunctionObjArgs(d->eager, args[0], second, NULL);
+    if (found || !PyErr_ExceptionMatches(PyExc_Exception))
+        return found;
+    PyErr_Clear();
+    return others(d, args, n, names);    /* which says with what shapes and dtypes it fails */
 }
 
 /* A call from code that does not know vectorcall. */
