@@ -1,6 +1,6 @@
 /* direct.c: Direct, a function of one or two arrays that goes to a ufunc without Python where NumPy
    does with them what is wanted: arrays of one dtype among those named, or one of them and a Python
-   number. All other calls go to `other`.
+   number. All other calls, and those that fail there, go to `other`.
 
    Small arrays take as long as a frame of Python or two. A ufunc warns of overflow unless the
    context of the thread says otherwise: `silent` is one that does, and the ufunc runs in a copy. */

@@ -1,4 +1,5 @@
-"""Direct: arrays of one dtype go to the ufunc, all other calls to `other` as they are."""
+"""Direct: arrays of one dtype go to the ufunc, all other calls, and those that it refuses, to
+`other` as they are."""
 
 import contextvars
 import gc
@@ -84,13 +85,24 @@ def test_the_array_itself():
             runtime.Direct(wrong[0], other, 0, 0, wrong[1], None, False)
 
 
-def test_errors_of_the_ufunc():
-    with pytest.raises(ValueError, match="broadcast"):
-        ADD(X, np.ones(5, F4))
-    silent = runtime.Direct(np.add, other, bits(F4), 0, 2, quiet(), True)
-    with pytest.raises(ValueError, match="broadcast"):
-        silent(X, np.ones(5, F4))
-    np.testing.assert_array_equal(silent(X, X), X + X)
+def test_what_the_ufunc_refuses_goes_to_the_other():
+    """Errors that it raises are the caller's, as those that are no errors of the program's."""
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    five = np.ones(5, F4)
+    for silent in (None, quiet()):
+        add = runtime.Direct(np.add, other, bits(F4), 0, 2, silent, True)
+        name, args, kwargs = add(X, five)
+        assert name == "other" and args[0] is X and args[1] is five and not kwargs
+        np.testing.assert_array_equal(add(X, X), X + X)
+        behind = runtime.Direct(np.add, np.add, bits(F4), 0, 2, silent, True)
+        with pytest.raises(ValueError, match="broadcast"):
+            behind(X, five)
+        np.testing.assert_array_equal(behind(X, X), X + X)
+        with pytest.raises(KeyboardInterrupt):
+            runtime.Direct(interrupted, other, bits(F4), 0, 2, silent, True)(X, X)
 
 
 @pytest.mark.skipif(np.__version__.startswith("1."), reason="errors are a setting of the thread")
