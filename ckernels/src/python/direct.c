@@ -76,9 +76,7 @@ static PyObject *silently(ck_direct *d, PyObject *x, PyObject *y)
 
 static PyObject *others(const ck_direct *d, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
-    PyObject *keywords = NULL, *found = NULL, *given = PyTuple_New(n);
-    for (Py_ssize_t i = 0; given && i < n; i++)
-        PyTuple_SET_ITEM(given, i, Py_NewRef(args[i]));
+    PyObject *keywords = NULL, *found = NULL, *given = ck_tuple_of(args, n);
     if (names && given && (keywords = PyDict_New()))
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names) && !PyErr_Occurred(); i++)
             PyDict_SetItem(keywords, PyTuple_GET_ITEM(names, i), args[n + i]);

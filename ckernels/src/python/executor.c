@@ -378,11 +378,11 @@ static PyObject *run_held(ck_function *fn, ck_plan *plan, PyArrayObject *const *
     return result;
 }
 
-static PyObject *tuple_of(PyArrayObject *const *arrays, Py_ssize_t n)
+PyObject *ck_tuple_of(PyObject *const *values, Py_ssize_t n)
 {
     PyObject *tuple = PyTuple_New(n);
     for (Py_ssize_t i = 0; tuple && i < n; i++)
-        PyTuple_SET_ITEM(tuple, i, Py_NewRef((PyObject *)arrays[i]));
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef(values[i]));
     return tuple;
 }
 
@@ -399,7 +399,7 @@ static PyObject *invoke(ck_function *fn, PyArrayObject *const *arrays)
             plan = ck_find_plan(fn, arrays, &instead);
     }
     if (instead) {
-        PyObject *args = tuple_of(arrays, fn->n_inputs);
+        PyObject *args = ck_tuple_of((PyObject *const *)arrays, fn->n_inputs);
         result = args ? PyObject_Call(instead, args, NULL) : NULL;
         Py_XDECREF(args);
         Py_DECREF(instead);
@@ -427,11 +427,9 @@ static PyObject *invoke(ck_function *fn, PyArrayObject *const *arrays)
 static PyObject *call_keywords(ck_function *fn, PyObject *const *args, Py_ssize_t n,
                                PyObject *names)
 {
-    PyObject *keywords = Py_NewRef(fn->keywords), *tuple = PyTuple_New(n), *kwargs = PyDict_New();
+    PyObject *keywords = Py_NewRef(fn->keywords), *tuple = ck_tuple_of(args, n), *kwargs = PyDict_New();
     PyObject *result = NULL;
     int ready = tuple && kwargs;
-    for (Py_ssize_t i = 0; tuple && i < n; i++)
-        PyTuple_SET_ITEM(tuple, i, Py_NewRef(args[i]));
     for (Py_ssize_t i = 0; ready && i < PyTuple_GET_SIZE(names); i++)
         ready = PyDict_SetItem(kwargs, PyTuple_GET_ITEM(names, i), args[n + i]) == 0;
     if (ready)

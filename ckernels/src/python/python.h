@@ -271,6 +271,8 @@ int ck_gone(PyObject *hook);
 
 /* ---- executor.c and function.c ---- */
 PyObject *ck_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
+/* A new tuple of these. */
+PyObject *ck_tuple_of(PyObject *const *values, Py_ssize_t n);
 extern PyTypeObject *ck_function_type;
 extern PyType_Spec ck_function_spec;
 

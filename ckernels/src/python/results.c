@@ -22,9 +22,7 @@ static PyObject *as_array(PyObject *x)
 /* What a function of Python's gives, as a list of arrays. */
 PyObject *ck_list_of_arrays(PyObject *function, PyObject *const *args, Py_ssize_t n)
 {
-    PyObject *packed = PyTuple_New(n);
-    for (Py_ssize_t i = 0; packed && i < n; i++)
-        PyTuple_SET_ITEM(packed, i, Py_NewRef(args[i]));
+    PyObject *packed = ck_tuple_of(args, n);
     PyObject *found = packed ? PyObject_Call(function, packed, NULL) : NULL;
     Py_XDECREF(packed);
     int arrays = found && PyList_CheckExact(found);

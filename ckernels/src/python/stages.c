@@ -313,9 +313,7 @@ static int places(const cut *c, PyObject *const *values, PyObject **slots)
 
 static PyObject *call_plain(PyObject *function, PyObject *const *values, Py_ssize_t n)
 {
-    PyObject *packed = PyTuple_New(n);
-    for (Py_ssize_t i = 0; packed && i < n; i++)
-        PyTuple_SET_ITEM(packed, i, Py_NewRef(values[i]));
+    PyObject *packed = ck_tuple_of(values, n);
     PyObject *found = packed ? PyObject_Call(function, packed, NULL) : NULL;
     Py_XDECREF(packed);
     return found;
