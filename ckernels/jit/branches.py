@@ -538,6 +538,18 @@ def changes(jitted, given, described, values, held):
             for _ in range(leaves_in(description)):
                 next(leaves)
             return
+        if issubclass(kind, tuple):  # what has another part is another tuple
+            before = len(found)
+            if type(tree) is kind and len(tree) == len(description[1]):
+                for key, part, inner in parts_of(tree, description):
+                    look(part, inner, (*path, key))
+                if all(len(inner) > len(path) + 1 for inner, _ in found[before:]):
+                    return
+            else:
+                for _ in range(leaves_in(description)):
+                    next(leaves)
+            found[before:] = [(path, tree)]
+            return
         new = gained(tree, description)
         if new is None:
             raise refused

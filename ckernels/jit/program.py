@@ -29,7 +29,7 @@ from .flow import Flow
 from .number import PythonNumber
 from .scipy import names as names_of_scipy
 from .syntax import WIDE, transformed
-from .trees import STATIC, is_plain
+from .trees import STATIC, is_jitted, is_plain
 
 CACHED = type(functools.lru_cache(len))
 ASSIGNS = ("STORE_GLOBAL", "DELETE_GLOBAL")
@@ -70,11 +70,11 @@ def _method(function):
     """(method of a class, its `self`) of what is called through one; else (None, None)."""
     if isinstance(function, types.MethodType):
         method, me = function.__func__, function.__self__
-    elif isinstance(function, (type, types.FunctionType)) or hasattr(function, "traced_function"):
+    elif isinstance(function, (type, types.FunctionType)) or is_jitted(function):
         return None, None
     else:
         method, me = inspect.getattr_static(type(function), "__call__", None), function
-    ours = hasattr(method, "traced_function") or isinstance(method, types.FunctionType)
+    ours = is_jitted(method) or isinstance(method, types.FunctionType)
     return (method, me) if ours and not namespace.library(method.__module__) else (None, None)
 
 
@@ -214,10 +214,9 @@ class Reads:
             raise NotSupported(f"{function!r} is not written in Python")
 
     def add(self, holder, name, value):
-        inner = getattr(value, "traced_function", None)
-        if inner is not None and not isinstance(value, type):
+        if is_jitted(value):
             self.fixed.append((holder, name, value))
-            for each in inner():
+            for each in value.traced_function():
                 self.look(each)
         elif isinstance(value, types.FunctionType):
             self.fixed.append((holder, name, value))
@@ -258,7 +257,7 @@ class Reads:
         class has."""
         if isinstance(function, type):
             return function in self.kinds or namespace.library(function.__module__)
-        own = getattr(function, "traced_function", lambda: [function])()
+        own = made_of(function)
         known = all(id(f) in self.known or namespace.library(f.__module__) for f in own)
         return known or id(function) in self.refused
 
@@ -269,7 +268,7 @@ class Reads:
             return
         before = dict(self.known), list(self.fixed), list(self.free)
         try:
-            for each in getattr(function, "traced_function", lambda: [function])():
+            for each in made_of(function):
                 self.look(each)
         except NotSupported as problem:
             self.known, self.fixed, self.free = before
@@ -286,6 +285,11 @@ class Reads:
 def is_cached(value):
     """Whether it is a function that keeps what it gave: for equal arguments it gives the same."""
     return type(value) is CACHED and isinstance(value.__wrapped__, types.FunctionType)
+
+
+def made_of(function):
+    """The functions of Python's that a function is made of: itself, where it is not under jit."""
+    return function.traced_function() if is_jitted(function) else [function]
 
 
 def is_own_module(value):
@@ -523,7 +527,7 @@ class TracedNames:
         program = self.standing(value)
         if program is not None:
             return program
-        if getattr(value, "traced_function", None) is not None and not isinstance(value, type):
+        if is_jitted(value):
             return value.traced(self)
         if isinstance(value, types.FunctionType) and (
             not namespace.library(value.__module__) or value.__module__ in names_of_scipy.PROGRAMS
@@ -557,7 +561,7 @@ class TracedNames:
             return self.of_class(function) if is_copied(function) else found
         if id(function) in self.program.refused:
             made = self.refusing(self.program.refused[id(function)])
-        elif hasattr(function, "traced_function"):
+        elif is_jitted(function):
             made = function.traced(self)
         elif isinstance(self.standing(function), types.FunctionType):
             made = self.standing(function)
@@ -627,7 +631,7 @@ class UserModule:
         if key_of(*place) in build.values:
             return build.seen(*place, value)
         kinds = (types.FunctionType, types.BuiltinFunctionType, type, types.ModuleType, np.ufunc)
-        if not isinstance(value, kinds) and not hasattr(value, "traced_function"):
+        if not isinstance(value, kinds) and not is_jitted(value):
             raise NotSupported(f"{module.__name__}.{name} is data of another module, which a "
                                "trace would not see change; import the name")  # fmt: skip
         if isinstance(value, types.FunctionType) and not namespace.library(value.__module__) and (

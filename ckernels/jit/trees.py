@@ -75,7 +75,7 @@ def flatten(tree, is_leaf, leaves, depth=0, tails=None):
         return ("static", Tail, path)
     if hasattr(kind, "given_as"):
         tree, kind = tree.given_as, type(tree.given_as)
-    if isinstance(tree, STATIC) or hasattr(kind, "traced_function"):
+    if isinstance(tree, STATIC) or is_jitted(tree):
         if kind is types.FunctionType:
             tree = getattr(tree, "given_as", tree)
         elif isinstance(tree, type):
@@ -94,6 +94,12 @@ def flatten(tree, is_leaf, leaves, depth=0, tails=None):
         found = tuple([flatten(t, is_leaf, leaves, depth + 1, tails) for t in parts.values()])
         return (object, kind, tuple(parts), found)
     raise NotSupported(f"an argument of type {kind.__name__}, whose state cannot be traced")
+
+
+def is_jitted(value):
+    """Whether it is a function under jit or a transform of one. Its class tells: other objects may
+    answer to any name."""
+    return hasattr(type(value), "traced_function")
 
 
 def _hashable(tree):

@@ -460,6 +460,61 @@ def test_what_a_call_leaves_in_objects():
         assert not jitted.report()["numpy"]
 
 
+class Flatten:
+    """A layer that keeps tuples: shapes, and arrays in them."""
+
+    def __init__(self):
+        self.shape, self.pair, self.inner = (), (V, 0), (1, ([V], 2))
+
+    def step(self, x):
+        self.shape = x.shape
+        self.pair = (x.sum(axis=0), self.pair[1] + 1)
+        return x.reshape(len(x), -1) * self.pair[1]
+
+    def with_a_list(self, x):
+        self.inner = (len(x), (self.inner[1][0], x.ndim))
+        self.inner[1][0][0] = x.max()
+        return x + 1
+
+    def other_kind(self, x):
+        self.shape = x * 2 if type(self.shape) is tuple else (x.ndim, 2)
+        return x + 1
+
+
+@pytest.mark.filterwarnings("ignore::ckernels.base.errors.CKernelsWarning")
+def test_tuples_that_objects_are_given():
+    """Of the same length and of another, of another kind, in tuples, with a list that stays."""
+    xs = [V.reshape(3, 4), V.reshape(3, 4), V.reshape(2, 2, 3), V[:4].reshape(2, 2)]
+    for method, traced in ((Flatten.step, 1), (Flatten.other_kind, 1), (Flatten.with_a_list, 0)):
+        jitted, theirs, ours = ck.jit(method), Flatten(), Flatten()
+        for x in xs:
+            same(method(theirs, x), jitted(ours, x))
+            for a, b in zip(flat(list(vars(theirs).values())), flat(list(vars(ours).values())),
+                            strict=True):  # fmt: skip
+                same(a, b)
+        assert bool(traced) is not bool(jitted.report()["numpy"])
+
+
+class Agreeable:
+    """It has an attribute of any name, as a proxy or a mock has."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Agreeable()
+
+
+ANY = Agreeable()
+
+
+def test_objects_that_answer_to_any_name():
+    f = ck.jit(lambda x, any_name: x * 2 if any_name is not None and ANY is not None else x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CKernelsWarning)
+        np.testing.assert_array_equal(f(V, ANY), V * 2)
+        np.testing.assert_array_equal(f(V, Agreeable()), V * 2)
+
+
 def test_what_was_given_is_returned_as_the_object_that_it_is():
     """Whether the call changes it or not, alone and in what else is returned."""
 
