@@ -18,7 +18,7 @@ from . import turns
 from .growing import Growing, Needs
 from .jumps import RESULT
 from .namespace import Indexed, rows_of
-from .number import PythonNumber, converted, known
+from .number import PythonNumber, as_node, converted, known
 from .trace import Asked, Pinned, TurnLeaves, Untraceable
 from .trees import flatten, put_together
 from .turns import (
@@ -67,11 +67,6 @@ def close(lists, made=None):
     """End the loop that appended to lists. made: its Turns, if it became a scan."""
     for each in {id(x): x for x in lists}.values():
         each.close(made)
-
-
-def as_node(x):
-    """An int of Python's or of a trace as a node."""
-    return x.node if isinstance(x, PythonNumber) else constant(x, "int64")
 
 
 class Flow:

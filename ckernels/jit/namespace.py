@@ -13,6 +13,7 @@ import types
 
 import numpy as np
 
+from .. import ops
 from ..base.errors import NotSupported
 from ..graph.node import Node, constant
 from ..numpy.methods import VIEWS, in_order
@@ -21,7 +22,17 @@ from ..numpy.rows import as_operand, call
 from ..numpy.value import ArrayValue, lies_plain, result
 from .growing import Growing
 from .maybe import changes, decided_of
-from .number import OF_MATH, PythonNumber, converted, of_math, of_sizes, pinned, whole
+from .number import (
+    OF_MATH,
+    PythonNumber,
+    as_node,
+    converted,
+    known,
+    of_math,
+    of_sizes,
+    pinned,
+    whole,
+)
 
 REFUSED = {"random", "time", "os", "sys", "datetime", "logging", "threading", "subprocess", "io",
            "secrets", "uuid", "socket", "gc", "inspect", "builtins"}  # fmt: skip
@@ -76,6 +87,11 @@ def rows_of(x):
     if isinstance(x, (range, Range)):
         return Indexed(x, lambda number: number)
     if isinstance(x, ArrayValue) and x.ndim:
+        node = x.read()
+        if node.op.name == "arange" and node.shape[0] is None:
+            ends = Range(*[known(x.owner, ops.cast(end, "int64"), int) for end in node.inputs])
+            return Indexed(ends, lambda number: result(
+                x.owner, ops.cast(as_node(number), node.dtype)))  # fmt: skip
         return Indexed(range(operator.index(x.shape[0])), x.__getitem__)
     return None
 
@@ -107,6 +123,12 @@ def traced_zip(*iterables, **options):
 
 
 def traced_reversed(iterable):
+    rows = rows_of(iterable)
+    if rows is not None and isinstance(rows.ends, Range):
+        first, stop, step = rows.ends.start, rows.ends.stop, rows.ends.step
+        if not isinstance(step, int) or abs(step) != 1:
+            return reversed(list(iterable))
+        return Indexed(Range(stop - step, first - step, -step), rows.at)
     rows = numbered(iterable)
     if rows is None:
         return reversed(iterable)

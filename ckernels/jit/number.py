@@ -142,7 +142,7 @@ def _compared(function, a, b):
     if decided is not None:
         return decided
     if isinstance(b, (PythonNumber, bool, int, float)) and _symbolic(a, b):
-        return known(a.owner, COMPARED[function](_node(a), _node(b)), bool)
+        return known(a.owner, COMPARED[function](as_node(a), as_node(b)), bool)
     return function(a.pin(), pinned(b))
 
 
@@ -176,8 +176,8 @@ def _symbolic(*numbers):
                for x in numbers)  # fmt: skip
 
 
-def _node(x):
-    """A number as a node of its own dtype."""
+def as_node(x):
+    """A number of Python's or of a trace as a node of its own dtype."""
     if isinstance(x, PythonNumber):
         return ops.cast(x.node, "int64") if x.kind is bool else x.node
     return constant(np.asarray(x, "float64" if isinstance(x, float) else "int64"))
@@ -299,7 +299,7 @@ def of_ints(owner, function, a, b):
             found = found * a
         return found
     if function is operator.pow and _whole(a, 2) and _symbolic(b) and not _of_sizes(b):
-        return _power_of(owner, a, _node(b))
+        return _power_of(owner, a, as_node(b))
     if function not in OF_INTS or (
         function in NEGATIVE_RAISES and not (_whole(b, 0) and b < 63)
     ):  # fmt: skip
@@ -307,9 +307,9 @@ def of_ints(owner, function, a, b):
     if function in ZERO_RAISES and not _has_sign(b):
         if not _symbolic(b):
             return None
-        owner.guard(ops.ne(_node(b), constant(0, "int64")))
+        owner.guard(ops.ne(as_node(b), constant(0, "int64")))
     if {_kind(a), _kind(b)} == {bool} and function in LOGIC:
-        return known(owner, LOGIC[function](*[ops.cast(_node(x), "bool") for x in (a, b)]), bool)
+        return known(owner, LOGIC[function](*[ops.cast(as_node(x), "bool") for x in (a, b)]), bool)
     build, corners = OF_INTS[function]
     left, right = _range(a), _range(b)
     bounds = corners(left, right) if left and right and corners else None
@@ -320,12 +320,12 @@ def of_ints(owner, function, a, b):
         bounds = None
     if _symbolic(a, b):
         if bounds is None and function in GROWING and all(map(_of_sizes, (a, b))):
-            far = GROWING[function](*[ops.cast(_node(x), "float64") for x in (a, b)])
+            far = GROWING[function](*[ops.cast(as_node(x), "float64") for x in (a, b)])
             owner.guard(ops.lt(ops.abs(far), 2.0**63))
-        return known(owner, build(_node(a), _node(b)), int, bounds)
+        return known(owner, build(as_node(a), as_node(b)), int, bounds)
     if bounds is None:
         return None
-    return PythonNumber(owner, build(_node(a), _node(b)), int,
+    return PythonNumber(owner, build(as_node(a), as_node(b)), int,
                         lambda: function(pinned(a), pinned(b)), bounds=bounds)  # fmt: skip
 
 
@@ -429,7 +429,7 @@ def _unary(build, function):
         if self.kind is complex and build is not ops.bit_not:
             return of_complex(self, build)
         if self.kind is not float and _symbolic(self):
-            return known(self.owner, build(_node(self)), int)
+            return known(self.owner, build(as_node(self)), int)
         if self.kind is not float:
             return function(self.pin())
         return PythonNumber(self.owner, build(self.node), float, None, symbolic=True)

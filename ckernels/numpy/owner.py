@@ -130,8 +130,10 @@ class Owner:
         parts = key if isinstance(key, tuple) else (key,)
         found, basic = [], True
         for k in parts:
-            if isinstance(k, (ArrayValue, np.ndarray, list, range)):
-                node = constant(np.array(k)) if isinstance(k, range) else self.array(k).read()
+            if isinstance(k, (ArrayValue, np.ndarray, list, tuple, range)):
+                k = list(k) if isinstance(k, (tuple, range)) else k
+                node = (constant(np.array(k, np.intp)) if isinstance(k, list) and not k
+                        else self.array(k).read())  # fmt: skip
                 if node.dtype == "bool" and node.ndim == 0:
                     self.refuse("an index that is a single truth value")
                 basic = basic and node.ndim == 0  # one place is a view, as an int is

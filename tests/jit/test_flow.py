@@ -158,6 +158,19 @@ def triangle(a):
             a[i, j] -= a[i, :i] @ a[:i, j]
 
 
+def truncated_backwards(a):
+    """Numbers of np.arange are NumPy's, of its dtype, forwards and backwards."""
+    out = np.zeros((len(a), a.shape[1]))
+    for t in reversed(range(len(a))):
+        for k in reversed(np.arange(max(0, t - 3), t + 1)):
+            out[t] = out[t] * 0.5 + k * a[k]
+        for k in np.arange(t, dtype="int8"):
+            out[t] += k * k
+        for k in reversed(range(t, 1, -1)):
+            out[t] = out[t] * 0.9 - a[k]
+    return out
+
+
 def windows(x):
     out = np.zeros(len(x) - 4)
     for i in range(len(out)):
@@ -169,7 +182,8 @@ def windows(x):
     (jacobi, (60, V, W), 1), (by_rows, (np.vstack([A] * 10),), 1), (backwards, (np.tile(V, 9),), 1),
     (by_twos, (np.tile(V, 12),), 1), (through_helpers, (np.tile(V, 6),), 1),
     (nested, (np.tile(A, (4, 20)),), 2),
-    (triangle, (S,), 3), (windows, (np.tile(V, 6),), 1)])  # fmt: skip
+    (triangle, (S,), 3), (truncated_backwards, (S,), 4),
+    (windows, (np.tile(V, 6),), 1)])  # fmt: skip
 def test_loops_become_scans(function, args, count):
     assert scans(function, *args) == count
 

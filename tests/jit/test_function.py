@@ -115,7 +115,8 @@ def fancy(x, index):
     x[index] = -1
     z = x[:, np.array([0, 2])]
     np.add.at(x, (index, 0), 1.0)
-    return y, z, x[[1, 1, 2]]
+    x[(1, 2), (0, 1)] += x[:, (2, 0)].sum()
+    return y, z, x[[1, 1, 2]], x[:, (2, 0)], x[:, ()], x[(), 1:]
 
 
 def places(x, index):
