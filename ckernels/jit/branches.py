@@ -7,6 +7,7 @@ what is done where there is no trace, is in function.py.
 """
 
 import inspect
+import types
 from typing import NamedTuple
 
 import numpy as np
@@ -524,6 +525,10 @@ def changes(jitted, given, described, values, held):
             if type(tree) is not Tail:
                 jitted.reads_list(path)  # another list is in its place
             found.extend(((*path, APPEND), x) for x in tree.appended())
+            return
+        if kind == "static" and description[1] is types.MethodType:
+            if getattr(getattr(tree, "__func__", None), "given_as", None) is not description[2]:
+                found.append((path, tree))
             return
         if kind == "static" or Static in description:
             if flatten(tree, is_any, now) != description or any(

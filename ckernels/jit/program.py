@@ -479,6 +479,7 @@ class TracedNames:
                                    "change: give them to the object or as arguments")  # fmt: skip
             return self.function(inner)(*args, **kwargs)
 
+        method.__name__, method.given_as = function.__name__, function
         return method
 
     def cached(self, function):

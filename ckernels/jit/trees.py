@@ -91,9 +91,22 @@ def flatten(tree, is_leaf, leaves, depth=0, tails=None):
     kind = getattr(kind, "traced_from", kind)
     if is_plain(kind):
         parts = vars(tree)
-        found = tuple([flatten(t, is_leaf, leaves, depth + 1, tails) for t in parts.values()])
+        found = tuple([
+            method_of(t, tree, kind) or flatten(t, is_leaf, leaves, depth + 1, tails)
+            for t in parts.values()
+        ])  # fmt: skip
         return (object, kind, tuple(parts), found)
     raise NotSupported(f"an argument of type {kind.__name__}, whose state cannot be traced")
+
+
+def method_of(value, holder, kind):
+    """The description of an attribute that is a method of its own object, or None. kind: the class
+    of the object, or that for which its class stands in a trace."""
+    if type(value) is not types.MethodType or value.__self__ is not holder:
+        return None
+    function = getattr(value.__func__, "given_as", value.__func__)
+    found = getattr(kind, function.__name__, None)
+    return ("static", types.MethodType, function) if found is function else None
 
 
 def is_jitted(value):
@@ -201,7 +214,8 @@ def put_together(description, leaves, build=None):
     if kind is object:
         kind = description[1]
         made = object.__new__(kind if build is None else build.of_class(kind))
-        values = [put_together(d, leaves, build) for d in description[3]]
+        values = [getattr(made, d[2].__name__) if d[1] is types.MethodType
+                  else put_together(d, leaves, build) for d in description[3]]  # fmt: skip
         vars(made).update(zip(description[2], values))
         return made
     parts = [put_together(d, leaves, build) for d in description[1]]

@@ -495,6 +495,54 @@ def test_tuples_that_objects_are_given():
         assert bool(traced) is not bool(jitted.report()["numpy"])
 
 
+class Chosen:
+    """An object that keeps one of its methods, as its options say."""
+
+    def __init__(self, k):
+        self.k, self.way = k, self.doubled if k > 2 else self.thrice
+
+    def doubled(self, x):
+        return x * 2 + self.k
+
+    def thrice(self, x):
+        return x * 3 - self.k
+
+    def step(self, x):
+        self.k = self.k + 1.0
+        return self.way(x) + self.way(x)
+
+    def other(self, x):
+        made = Chosen(3.0)
+        made.k = self.way(x)
+        return made
+
+    def turned(self, x):
+        self.way = self.thrice
+        return self.way(x)
+
+
+def test_objects_that_keep_a_method_of_their_own():
+    jitted, turned = ck.jit(Chosen.step), ck.jit(Chosen.turned)
+    for k in (3.0, 1.0, 3.0, 1.0, 4.0):
+        theirs, ours = Chosen(k), Chosen(k)
+        for _ in range(2):
+            same(theirs.step(V), jitted(ours, V))
+            assert ours.k == theirs.k and ours.way == getattr(ours, theirs.way.__name__)
+    assert jitted.report() == {**jitted.report(), "numpy": {}, "traces": 2}
+    for _ in range(3):
+        made = ck.jit(Chosen.other)(Chosen(1.0), V)
+        assert type(made) is Chosen and made.way == made.doubled
+        same(made.way(V), V * 2 + (V * 3 - 1.0))
+    mixed = Chosen(3.0)
+    mixed.way = ours.way  # of another object, whose k it reads
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CKernelsWarning)
+        for _ in range(3):
+            same(jitted(mixed, V), mixed.step(V))
+            same(turned(theirs, V), Chosen.turned(ours, V))
+            assert theirs.way == theirs.thrice
+
+
 class Agreeable:
     """It has an attribute of any name, as a proxy or a mock has."""
 

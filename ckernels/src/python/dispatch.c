@@ -48,6 +48,7 @@ static trace *find_among(ck_dispatch *self, int placed, call *c)
         t->held++;
         c->t = t;
         c->n = c->n_holders = 0;
+        c->object = NULL;
         if (ck_call_fits(c)) {
             if (t != self->last && take_out(self, t)) {
                 t->next = self->last;

@@ -67,6 +67,7 @@ typedef struct {                 /* a call under way */
     PyObject *args, *kwargs;     /* as they were given; kwargs: or NULL */
     PyObject *holders[MOST_HOLDERS];     /* met so far, where t->puts */
     int n_holders;
+    PyObject *object;            /* borrowed: whose attributes are compared */
     PyObject *leaves[CK_MAXDIMS];        /* owned */
     Py_ssize_t n;
 } call;

@@ -130,10 +130,22 @@ static int items_fit(call *c, PyObject *parts, PyObject *x)
 
 static int object_fits(call *c, PyObject *described, PyObject *x)
 {
-    PyObject *dict = PyObject_GenericGetDict(x, NULL);
+    PyObject *dict = PyObject_GenericGetDict(x, NULL), *outer = c->object;
+    c->object = x;
     int fits = dict && PyDict_CheckExact(dict)
                && dict_fits(c, PyTuple_GET_ITEM(described, 2), 0, PyTuple_GET_ITEM(described, 3), dict);
+    c->object = outer;
     Py_XDECREF(dict);
+    return fits;
+}
+
+/* Whether an attribute is a method of the object that has it, with this function. */
+static int method_fits(const call *c, PyObject *function, PyObject *x)
+{
+    PyObject *of = PyObject_GetAttrString(x, "__self__"), *now = PyObject_GetAttrString(x, "__func__");
+    int fits = of && of == c->object && now == function;
+    Py_XDECREF(of);
+    Py_XDECREF(now);
     return fits;
 }
 
@@ -174,7 +186,9 @@ static int tree_fits(call *c, PyObject *described, PyObject *x)
         if ((PyObject *)Py_TYPE(x) != more)
             return 0;
         PyObject *value = PyTuple_GET_ITEM(described, 2);
-        return PySlice_Check(x) ? slice_fits(value, x) : equal(x, value);
+        if (PySlice_Check(x))
+            return slice_fits(value, x);
+        return (PyObject *)Py_TYPE(value) == more ? equal(x, value) : method_fits(c, value, x);
     }
     if (kind == (PyObject *)&PyBaseObject_Type)
         return (PyObject *)Py_TYPE(x) == more && met_once(c, x) && object_fits(c, described, x);

@@ -202,7 +202,11 @@ static PyObject *made(const part *p, const call *c, PyObject *found, PyObject **
     return x;
 }
 
-typedef struct { PyObject **values; Py_ssize_t n; } results;       /* those that are left */
+typedef struct {                 /* those that are left */
+    PyObject **values;
+    Py_ssize_t n;
+    PyObject *object;            /* borrowed: the one that is made */
+} results;
 
 static PyObject *put_together(PyObject *described, results *from);
 
@@ -242,9 +246,11 @@ static PyObject *object_together(PyObject *described, results *from)
 {
     PyObject *x = PyObject_CallMethod((PyObject *)&PyBaseObject_Type, "__new__", "O",
                                       PyTuple_GET_ITEM(described, 1));
-    PyObject *dict = x ? PyObject_GenericGetDict(x, NULL) : NULL;
+    PyObject *dict = x ? PyObject_GenericGetDict(x, NULL) : NULL, *outer = from->object;
+    from->object = x;
     PyObject *full = dict ? dict_together(PyTuple_GET_ITEM(described, 2), 0,
                                           PyTuple_GET_ITEM(described, 3), dict, from) : NULL;
+    from->object = outer;
     Py_XDECREF(full);
     if (!full)
         Py_CLEAR(x);
@@ -263,9 +269,11 @@ static PyObject *put_together(PyObject *described, results *from)
     PyObject *kind = PyTuple_GET_ITEM(described, 0), *more = PyTuple_GET_ITEM(described, 1);
     if (PyUnicode_Check(kind)) {
         PyObject *value = PyTuple_GET_ITEM(described, 2);
-        return more != (PyObject *)&PySlice_Type ? Py_NewRef(value)
-            : PySlice_New(PyTuple_GET_ITEM(value, 0), PyTuple_GET_ITEM(value, 1),
-                          PyTuple_GET_ITEM(value, 2));
+        if (more == (PyObject *)&PySlice_Type)
+            return PySlice_New(PyTuple_GET_ITEM(value, 0), PyTuple_GET_ITEM(value, 1),
+                               PyTuple_GET_ITEM(value, 2));
+        return (PyObject *)Py_TYPE(value) == more ? Py_NewRef(value)
+            : PyObject_CallFunctionObjArgs(more, value, from->object, NULL);   /* a method */
     }
     if (kind == (PyObject *)&PyDict_Type)
         return dict_together(more, 1, PyTuple_GET_ITEM(described, 2), PyDict_New(), from);
@@ -307,7 +315,7 @@ static PyObject *make_results(const node *at, const call *c, PyObject *found)
     while (n < at->n_parts && (values[n] = made(at->parts + n, c, found, owners, n)))
         n++;
     if (n == at->n_parts)
-        result = put_together(at->described, &(results){values, n});
+        result = put_together(at->described, &(results){values, n, NULL});
     for (Py_ssize_t i = 0; i < at->n_parts; i++) {
         Py_XDECREF(values[i]);
         Py_XDECREF(owners[i]);
