@@ -545,7 +545,8 @@ def changes(jitted, given, described, values, held):
             return
         if issubclass(kind, tuple):  # what has another part is another tuple
             before = len(found)
-            if type(tree) is kind and len(tree) == len(description[1]):
+            same = getattr(type(tree), "traced_from", type(tree)) is kind
+            if same and len(tree) == len(description[1]):
                 for key, part, inner in parts_of(tree, description):
                     look(part, inner, (*path, key))
                 if all(len(inner) > len(path) + 1 for inner, _ in found[before:]):

@@ -15,6 +15,7 @@ import importlib
 import inspect
 import itertools
 import math
+import operator
 import sys
 import types
 import typing
@@ -29,7 +30,7 @@ from .flow import Flow
 from .number import PythonNumber
 from .scipy import names as names_of_scipy
 from .syntax import WIDE, transformed
-from .trees import STATIC, is_jitted, is_plain
+from .trees import STATIC, is_jitted, is_named, is_plain
 
 CACHED = type(functools.lru_cache(len))
 ASSIGNS = ("STORE_GLOBAL", "DELETE_GLOBAL")
@@ -54,9 +55,15 @@ def plain(function):
         inner, me = _method(function)
         if inner is None:
             return function
+        if me is function and isinstance(inner, types.FunctionType):
 
-        def made(*args, **kwargs):
-            return inner(me, *args, **kwargs)
+            def made(*args, **kwargs):
+                return me(*args, **kwargs)  # by what its class has then
+
+        else:
+
+            def made(*args, **kwargs):
+                return inner(me, *args, **kwargs)
 
     made.__name__ = getattr(function, "__name__", type(function).__name__)
     made.__qualname__ = getattr(function, "__qualname__", made.__name__)
@@ -78,14 +85,6 @@ def _method(function):
     return (method, me) if ours and not namespace.library(method.__module__) else (None, None)
 
 
-def is_written(kind):
-    """Whether objects of a class are what an `__init__` of the user's makes of them."""
-    if type(kind) not in METAS or dataclasses.is_dataclass(kind) or not is_plain(kind):
-        return False
-    made = isinstance(kind.__init__, types.FunctionType) and kind.__new__ is object.__new__
-    return made and not any(namespace.library(each.__module__) for each in bases_of(kind))
-
-
 METAS = (type, abc.ABCMeta)
 MARKS = (object, abc.ABC, typing.Generic)  # bases that say something and have nothing
 
@@ -95,39 +94,72 @@ def bases_of(kind):
     return [each for each in kind.__mro__ if each not in MARKS]
 
 
-def methods_of(kind):
-    """The functions of a class and of those it is made of, properties among them."""
-    for each in bases_of(kind):
-        for value in vars(each).values():
-            parts = (value.fget, value.fset) if isinstance(value, property) else (value,)
-            yield from [part for part in parts if isinstance(part, types.FunctionType)]
+def own_bases(kind):
+    """A class of the user's and those of the user's that it is made of."""
+    return [each for each in bases_of(kind) if not namespace.library(each.__module__)]
+
+
+def functions_in(kind):
+    """The functions of a class itself: methods, static ones, those of classes and properties."""
+    for name, value in vars(kind).items():
+        if not is_generated(kind, name, value):
+            yield from (f for f in held_by(value) if isinstance(f, types.FunctionType))
+
+
+def held_by(value):
+    """What something in a class calls."""
+    if isinstance(value, property):
+        return value.fget, value.fset, value.fdel
+    if isinstance(value, (staticmethod, classmethod)):
+        return (value.__func__,)
+    return (value.func,) if isinstance(value, functools.cached_property) else (value,)
+
+
+def made_with(value, make):
+    """Something in a class, with what `make` gives in the place of each function; None for what
+    has none."""
+    if isinstance(value, types.FunctionType):
+        return make(value)
+    if isinstance(value, property):
+        return property(*[part and make(part) for part in held_by(value)], value.__doc__)
+    if isinstance(value, (staticmethod, classmethod, functools.cached_property)):
+        return type(value)(make(*held_by(value)))
+    return None
+
+
+def is_generated(kind, name, value):
+    """Whether a function is one that dataclass or NamedTuple wrote."""
+    if is_named(kind):
+        written = [getattr(f, "__module__", None) for f in held_by(value)]
+        return name == "__new__" or written == ["collections"]
+    if not isinstance(value, types.FunctionType) or not dataclasses.is_dataclass(kind):
+        return False
+    written = value.__code__.co_filename == "<string>" or namespace.library(
+        value.__globals__.get("__name__")
+    )
+    return written and name[:2] == "__"
 
 
 MUTABLE = (np.ndarray, list, dict, set)
 
 
-def data_of(kind):
-    """(name, value) of what a class of the user's has that is no method and cannot change in
-    itself: numbers, strings, classes."""
-    for each in bases_of(kind):
-        if namespace.library(each.__module__):
-            continue
-        for name, value in vars(each).items():
-            if name[:2] != "__" and isinstance(value, (*STATIC, np.generic, tuple)) and not (
-                isinstance(value, types.FunctionType)
-            ):  # fmt: skip
-                yield name, getattr(kind, name)
-
-
 def is_copied(kind):
     """Whether a trace has a class of its own in the place of this one."""
-    if is_written(kind):
-        return True
-    ours = type(kind) in METAS and not namespace.library(kind.__module__)
-    return ours and is_plain(kind) and not dataclasses.is_dataclass(kind) and any(
-        isinstance(v, MUTABLE) and n[:2] != "__"
-        for c in bases_of(kind) for n, v in vars(c).items()
-    )  # fmt: skip
+    if type(kind) not in METAS or not own_bases(kind) or own_bases(kind)[0] is not kind:
+        return False
+    if not (is_plain(kind) or is_named(kind)) or any("__init_subclass__" in vars(each)
+                                                     for each in own_bases(kind)):  # fmt: skip
+        return False
+    return any(True for each in own_bases(kind) for _ in functions_in(each)) or any(
+        isinstance(v, MUTABLE) and n[:2] != "__" for c in bases_of(kind) for n, v in vars(c).items()
+    )
+
+
+def state_of(kind):
+    """(names, values) of what a class has itself; Ellipsis for a value that may change in itself,
+    which no trace reads."""
+    held = dict(vars(kind))
+    return tuple(held), tuple([... if isinstance(v, MUTABLE) else v for v in held.values()])
 
 
 class Refusal:
@@ -141,17 +173,19 @@ class Refusal:
 
 
 class Reads:
-    """The names that a function reads. fixed: (dict or cell, name, object); free: (dict or cell,
-    name) whose values are inputs."""
+    """The names that functions read. fixed: (dict, cell or function, name, object), and of classes
+    (class, *state_of(class)); free: (dict or cell, name) whose values are inputs."""
 
-    def __init__(self, function):
-        self.function, self.fixed, self.free = function, [], []
+    def __init__(self, *functions):
+        self.fixed, self.free = [], []
         self.known = {}  # {id of a function: the function}
         self.given = []  # functions among the arguments, and classes of objects among them
         self.kinds = {}  # classes of the user's, as keys
+        self.late = set()  # what a trace met under way
         self.refused = {}  # {id of one of them: why it cannot be traced}
         try:
-            self.look(function)
+            for function in functions:
+                self.look(function)
         except NotSupported as problem:
             problem.reads = self  # as long as these names are what they are
             raise
@@ -244,13 +278,33 @@ class Reads:
         """Look at a class: what it has itself is to be what it was, for it is part of a trace."""
         if kind in self.kinds or namespace.library(kind.__module__):
             return
-        self.kinds[kind] = None
-        for name, value in data_of(kind):
-            self.add(kind, name, value) if isinstance(value, type) else (
-                self.fixed.append((kind, name, value)))  # fmt: skip
-        if is_written(kind):
-            for method in methods_of(kind):
-                self.meet(method)
+        self.kinds[kind], copied = None, is_copied(kind)
+        for each in own_bases(kind):
+            self.fixed.append((each, *state_of(each)))
+            for value in vars(each).values():
+                if isinstance(value, type):
+                    self.look_at(value)
+            for function in functions_in(each):
+                self.meet(function) if copied else self.hold(function)
+
+    def hold(self, function):
+        """Look at a function that a trace calls as it is: all that it reads is part of it."""
+        found = Reads(function)
+        for holder, name in found.free:
+            value = _get(holder, name)
+            if not isinstance(value, (*STATIC, np.generic)):
+                raise NotSupported(f"{function.__qualname__} reads {name!r} of its module, which "
+                                   "may change: give it as an argument")  # fmt: skip
+            self.fixed.append((holder, name, value))
+        self.fixed += found.fixed
+
+    def add_late(self, holder, name, value):
+        """A name that a trace met under way: it is to be what it was."""
+        if (id(holder), name) not in self.late:
+            self.late.add((id(holder), name))
+            found = Reads()
+            found.add(holder, name, value)
+            self.fixed += found.fixed
 
     def met(self, function):
         """Whether names of a function among the arguments are known, or need not be; or what a
@@ -277,7 +331,11 @@ class Reads:
     def current(self):
         """The values of the free names, as they are now; None where a fixed one has changed."""
         for holder, name, value in self.fixed:
-            if _get(holder, name) is not value:
+            if type(name) is tuple:
+                now = state_of(holder)
+                if now[0] != name or not all(map(operator.is_, now[1], value)):
+                    return None
+            elif _get(holder, name) is not value:
                 return None
         return [_get(holder, name) for holder, name in self.free]
 
@@ -440,19 +498,27 @@ class TracedNames:
         own = {}
         for base in bases_of(kind)[::-1]:
             for name, value in vars(base).items():
-                if isinstance(value, types.FunctionType):
-                    own[name] = self.method(value)
-                elif isinstance(value, property) and value.fget is not None:
-                    parts = value.fget, value.fset, value.fdel
-                    own[name] = property(*[part and self.method(part) for part in parts])
-                elif isinstance(value, MUTABLE) and name[:2] != "__":
+                if isinstance(value, MUTABLE) and name[:2] != "__":
                     own[name] = Refusal(self.shared(kind, name))
+                elif not is_generated(base, name, value):
+                    made = made_with(value, self.method)
+                    own.update({name: made} if made is not None else {})
         own["traced_from"] = kind
         bases = [self.of_class(base) for base in kind.__bases__
                  if base not in MARKS and not namespace.library(base.__module__)]  # fmt: skip
         found = self.classes[kind] = type(kind)(kind.__name__, (kind, *bases), own)
         self.classes_were[found] = dict(vars(found))
         return found
+
+    def held(self, value):
+        """What stands for a module, or something of NumPy's, that an argument or an object has."""
+        if isinstance(value, types.ModuleType) and not namespace.library(value):
+            return UserModule(self, value)
+        return self.numpy.taking_lists(value)
+
+    def of_named(self, kind):
+        """What stands for a class of named tuples."""
+        return self.of_class(kind) if is_copied(kind) else kind
 
     def unchanged(self):
         """Put back what a trace left in classes; NotSupported if there is such, or in functions."""
@@ -624,10 +690,14 @@ class UserModule:
     name."""
 
     def __init__(self, build, module):
-        self.__dict__.update(build=build, module=module)
+        self.__dict__.update(_build=build, _module=module)
+
+    @property
+    def given_as(self):
+        return self._module
 
     def __getattr__(self, name):
-        module, build = self.module, self.build
+        module, build = self._module, self._build
         value, place = getattr(module, name), (vars(module), name)
         if key_of(*place) in build.values:
             return build.seen(*place, value)
@@ -639,7 +709,8 @@ class UserModule:
             not build.knows(Reads(value))
         ):  # fmt: skip
             raise NotSupported(f"{module.__name__}.{name} reads names that may change")
+        build.program.add_late(*place, value)
         return build.seen(*place, value)
 
     def __setattr__(self, name, value):
-        raise NotSupported(f"it assigns to {self.module.__name__}.{name}")
+        raise NotSupported(f"it assigns to {self._module.__name__}.{name}")

@@ -81,14 +81,14 @@ def flatten(tree, is_leaf, leaves, depth=0, tails=None):
         elif isinstance(tree, type):
             tree = vars(tree).get("traced_from", tree)
         return ("static", type(tree), _hashable(tree))
-    if kind in (tuple, list) or (isinstance(tree, tuple) and hasattr(kind, "_fields")):
+    kind = getattr(kind, "traced_from", kind)
+    if kind in (tuple, list) or is_named(kind):
         return (kind, tuple([flatten(t, is_leaf, leaves, depth + 1, tails) for t in tree]))
     if kind is dict:
         parts = tuple([flatten(t, is_leaf, leaves, depth + 1, tails) for t in tree.values()])
         return (dict, tuple([(type(k), k) for k in tree]), parts)
     if callable(tree) and kind.__module__ == "numpy":
         return ("static", kind, tree)
-    kind = getattr(kind, "traced_from", kind)
     if is_plain(kind):
         parts = vars(tree)
         found = tuple([
@@ -121,6 +121,11 @@ def _hashable(tree):
     return tree
 
 
+def is_named(kind):
+    """Whether objects of a class are named tuples."""
+    return issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
 def is_plain(kind):
     """Whether objects of a class are their attributes: written in Python, with no slots, and no
     state that a base class in C keeps."""
@@ -138,12 +143,15 @@ def functions_of(description):
     if description == LEAF:
         return
     if description[0] != "static":
-        if description[0] is object:
-            yield description[1]
+        kind = description[1] if description[0] is object else description[0]
+        if description[0] is object or is_named(kind):
+            yield kind
         for part in description[-1]:
             yield from functions_of(part)
     elif is_function(description):
         yield description[2]
+    elif isinstance(description[2], enum.Enum):
+        yield type(description[2])
 
 
 def is_function(description):
@@ -207,7 +215,7 @@ def put_together(description, leaves, build=None):
         if description[1] is Tail:
             return Tail(found, build.on_read)
         found = slice(*found) if description[1] is slice else found
-        return found if build is None else build.numpy.taking_lists(found)
+        return found if build is None else build.held(found)
     if kind is dict:
         keys = [k for _, k in description[1]]
         return dict(zip(keys, [put_together(d, leaves, build) for d in description[2]]))
@@ -219,4 +227,6 @@ def put_together(description, leaves, build=None):
         vars(made).update(zip(description[2], values))
         return made
     parts = [put_together(d, leaves, build) for d in description[1]]
-    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+    if is_named(kind):
+        return (kind if build is None else build.of_named(kind))(*parts)
+    return kind(parts)

@@ -4,6 +4,7 @@ among its arguments, and their names, whose values are read at each call."""
 import abc
 import copy
 import dataclasses
+import enum
 import functools
 import types
 import typing
@@ -370,6 +371,209 @@ def test_arrays_that_classes_have_are_seen_to_change(monkeypatch):
         for k in range(3):
             Config.table[:] = k
             np.testing.assert_array_equal(f(V), V * k)
+
+
+LEVEL, SHAPE = 2.0, np.arange(12.0)
+
+
+def levelled(x):
+    return x * LEVEL + SHAPE
+
+
+class Middle:
+    def inherited(self, x):
+        return levelled(x)
+
+
+class Kinds(Middle):
+    def __init__(self):
+        self.k = 2.0
+
+    def method(self, x):
+        return x * LEVEL + SHAPE
+
+    @staticmethod
+    def static(x):
+        return x * LEVEL + SHAPE
+
+    @classmethod
+    def of_class(cls, x):
+        return levelled(x) + cls.static(x)
+
+    @property
+    def value(self):
+        return self.k * LEVEL
+
+    @functools.cached_property
+    def cached(self):
+        return self.k * LEVEL
+
+    def __add__(self, x):
+        return levelled(x)
+
+    def __call__(self, x):
+        return self.inherited(x)
+
+
+class Bare:  # no __init__
+    method, static, value = Kinds.method, staticmethod(levelled), property(lambda self: LEVEL)
+
+
+@dataclasses.dataclass
+class Written:
+    k: float = 2.0
+    method, value, __add__ = Kinds.method, Kinds.value, Kinds.__add__
+
+
+class Named(typing.NamedTuple):
+    k: float = 2.0
+
+    def method(self, x):
+        return x * LEVEL + SHAPE
+
+    @property
+    def value(self):
+        return self.k * LEVEL
+
+
+class Choice(enum.Enum):
+    ONE = 1
+
+    def method(self, x):
+        return x * LEVEL
+
+
+READS = [
+    (lambda o, x: o.method(x), (Kinds, Bare, Written, Named, lambda: Choice.ONE)),
+    (lambda o, x: o.static(x), (Kinds, Bare)),
+    (lambda o, x: o.of_class(x), (Kinds,)),
+    (lambda o, x: x * o.value, (Kinds, Bare, Written, Named)),
+    (lambda o, x: x * o.cached, (Kinds,)),
+    (lambda o, x: o + x, (Kinds, Written)),
+    (lambda o, x: o.inherited(x) + o(x), (Kinds,)),
+    (lambda _, x: Kinds.static(x), (Kinds,)),
+    (lambda _, x: Written().method(x) + Bare().method(x), (Kinds,)),
+]
+
+
+@pytest.mark.parametrize("function, make", [(f, make) for f, kinds in READS for make in kinds])
+def test_what_methods_of_any_class_read_is_read_at_each_call(monkeypatch, function, make):
+    f = ck.jit(function)
+    for level, shape in ((2.0, SHAPE), (2.0, SHAPE), (0.5, -SHAPE), (3, np.ones(12))):
+        monkeypatch.setitem(globals(), "LEVEL", level)
+        monkeypatch.setitem(globals(), "SHAPE", shape)
+        for _ in range(2):
+            np.testing.assert_allclose(f(make(), V), function(make(), V), rtol=1e-12)
+    assert not f.report()["numpy"]
+
+
+def test_an_enum_whose_methods_read_arrays_is_numpys(monkeypatch):
+    monkeypatch.setattr(Choice, "method", lambda self, x: x * SHAPE)
+    f = ck.jit(lambda x: Choice.ONE.method(x))
+    with pytest.warns(CKernelsWarning, match="'SHAPE' of its module, which may change"):
+        np.testing.assert_array_equal(f(V), V * SHAPE)
+    monkeypatch.setitem(globals(), "SHAPE", -SHAPE)
+    np.testing.assert_array_equal(f(V), V * SHAPE)
+
+
+def other(self, x):
+    return x * 7
+
+
+def begins(self):
+    self.k = 7.0
+
+
+def reads_absent(o, x):
+    return x * getattr(o, "absent", 1.0)
+
+
+# (function of an object and an array, what to change, its name, the new value)
+REPLACED = {
+    "method": (lambda o, x: o.method(x), Kinds, "method", other),
+    "method of a jitted one": (ck.jit(lambda o, x: o.method(x)), Kinds, "method", other),
+    "by class": (lambda o, x: Kinds.method(o, x), Kinds, "method", other),
+    "static": (lambda o, x: o.static(x), Kinds, "static", staticmethod(lambda x: x * 7)),
+    "static of class": (lambda o, x: Kinds.static(x), Kinds, "static", abs),
+    "of class": (lambda o, x: o.of_class(x), Kinds, "of_class", classmethod(other)),
+    "property": (lambda o, x: x * o.value, Kinds, "value", property(lambda self: 7)),
+    "property by number": (lambda o, x: x * o.value, Kinds, "value", 7.0),
+    "operator": (lambda o, x: o + x, Kinds, "__add__", other),
+    "called": (lambda o, x: o(x), Kinds, "__call__", other),
+    "base": (lambda o, x: o.inherited(x), Middle, "inherited", other),
+    "covered": (lambda o, x: o.inherited(x), Kinds, "inherited", other),
+    "absent": (reads_absent, Kinds, "absent", 7.0),
+    "absent in base": (reads_absent, Middle, "absent", 7.0),
+    "made": (lambda o, x: Kinds().method(x), Kinds, "method", other),
+    "init": (lambda o, x: x * Kinds().k, Kinds, "__init__", begins),
+}
+
+
+@pytest.mark.parametrize("name", REPLACED)
+def test_what_is_replaced_in_a_class_is_seen(monkeypatch, name):
+    function, holder, attribute, new = REPLACED[name]
+    f, o = ck.jit(function), Kinds()
+    plain = getattr(function, "__wrapped__", function)
+
+    def compare():
+        for _ in range(2):
+            np.testing.assert_array_equal(f(o, V), plain(o, V))
+
+    before = plain(o, V)
+    compare()
+    monkeypatch.setattr(holder, attribute, new, raising=False)
+    compare()
+    assert not np.array_equal(before, plain(o, V))
+    monkeypatch.undo()
+    compare()
+
+
+def test_what_is_removed_from_a_class_is_seen():
+    class Over(Kinds):
+        def method(self, x):
+            return x * 7
+
+    f, o = ck.jit(lambda o, x: o.method(x)), Over()
+    for _ in range(2):
+        np.testing.assert_array_equal(f(o, V), V * 7)
+    del Over.method
+    for _ in range(2):
+        np.testing.assert_array_equal(f(o, V), levelled(V))
+    assert f.report()["traces"] == 1 and not f.report()["numpy"]
+
+
+def test_an_object_that_is_called_is_so_by_what_its_class_has_then(monkeypatch):
+    o = Kinds()
+    f = ck.jit(o)
+    np.testing.assert_array_equal(f(V), levelled(V))
+    monkeypatch.setattr(Kinds, "__call__", other)
+    for _ in range(2):
+        np.testing.assert_array_equal(f(V), V * 7)
+
+
+helpers = types.ModuleType("helpers")
+
+
+def by_a_local_name(_, x):
+    scales = helpers
+    return scales.scale(x)
+
+
+@pytest.mark.parametrize("function", [
+    lambda m, x: m.scale(x), by_a_local_name,
+    lambda m, x: [each.scale(x) for each in (m, helpers)][1],
+], ids=range(3))  # fmt: skip
+def test_functions_of_modules_that_are_replaced_are_seen(monkeypatch, function):
+    module = helpers
+    module.twice, module.scale = (lambda x: x * 2), (lambda x: module.twice(x))
+    f = ck.jit(function)
+    for name, new in (("scale", lambda x: x * 3), ("scale", lambda x: module.twice(x) * 4),
+                      ("twice", lambda x: x * 7)):  # fmt: skip
+        for _ in range(2):
+            np.testing.assert_array_equal(f(module, V), function(module, V))
+        monkeypatch.setattr(module, name, new)
+    for _ in range(2):
+        np.testing.assert_array_equal(f(module, V), function(module, V))
 
 
 def counts_in_class(x):

@@ -19,7 +19,12 @@ typedef struct {                 /* what a leaf must be: an array, or exactly of
     Py_ssize_t home, offset;
 } leaf_kind;
 
-typedef struct { PyObject *holder, *name, *value; } reading;     /* holder: a dict, or an object */
+typedef struct {                 /* a name and its object */
+    PyObject *holder;            /* a dict or an object */
+    PyObject *name, *value;
+    PyObject **held;             /* of a class: all its names and values in turns; else NULL */
+    Py_ssize_t n_held;
+} reading;
 
 typedef struct { Py_ssize_t n, *at; } numbers;
 

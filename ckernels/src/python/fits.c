@@ -209,16 +209,38 @@ PyObject *ck_read_name(const reading *r)
     return found;
 }
 
+/* Whether a class has the names and values that it had, in their order; Ellipsis is any value. */
+static int class_is(const reading *r)
+{
+    Py_ssize_t at = 0, i = 0;
+    PyObject *key, *value, *dict = PyObject_GenericGetDict(r->holder, NULL);
+    int same = dict && PyDict_CheckExact(dict) && PyDict_Size(dict) == r->n_held;
+    for (; same && i < r->n_held && PyDict_Next(dict, &at, &key, &value); i++) {
+        PyObject *was = r->held[2 * i + 1];
+        same = key == r->held[2 * i] && (value == was || was == Py_Ellipsis);
+    }
+    if (!dict)
+        PyErr_Clear();
+    Py_XDECREF(dict);
+    return same;
+}
+
+static int is_as_it_was(const reading *r)
+{
+    if (r->held)
+        return class_is(r);
+    PyObject *now = ck_read_name(r);
+    Py_XDECREF(now);
+    return now == r->value;
+}
+
 int ck_call_fits(call *c)
 {
     const trace *t = c->t;
     PyObject *args = c->args, *kwargs = c->kwargs;
     int fits = 1;
-    for (Py_ssize_t i = 0; fits && i < t->n_fixed; i++) {
-        PyObject *now = ck_read_name(t->fixed + i);
-        fits = now == t->fixed[i].value;
-        Py_XDECREF(now);
-    }
+    for (Py_ssize_t i = 0; fits && i < t->n_fixed; i++)
+        fits = is_as_it_was(t->fixed + i);
     fits = fits && items_fit(c, PyTuple_GET_ITEM(t->args, 1), args);
     if (fits && (kwargs ? PyDict_Size(kwargs) : 0) != PyTuple_GET_SIZE(PyTuple_GET_ITEM(t->kwargs, 1)))
         return 0;

@@ -23,6 +23,8 @@ void ck_trace_drop(trace *t)
     Py_XDECREF(t->kept);
     node_free(t->first);
     free(t->leaves);
+    for (Py_ssize_t i = 0; t->fixed && i < t->n_fixed; i++)
+        free(t->fixed[i].held);
     free(t->fixed);
     free(t->free);
     free(t);
@@ -102,6 +104,20 @@ static int parse_leaf(PyObject *kind, Py_ssize_t n_leaves, leaf_kind *leaf)
     return leaf->nd > CK_MAXDIMS || PyErr_Occurred() ? -1 : 0;
 }
 
+/* All that a class had when it was traced, from tuples of names and of values. */
+static int parse_class(reading *r)
+{
+    r->n_held = PyTuple_GET_SIZE(r->name);
+    if (!r->value || !is_tuple(r->value, r->n_held))
+        return wrong("what a class has is (class, names, values)");
+    r->held = calloc(2 * r->n_held + 1, sizeof *r->held);
+    for (Py_ssize_t i = 0; r->held && i < r->n_held; i++) {
+        r->held[2 * i] = PyTuple_GET_ITEM(r->name, i);
+        r->held[2 * i + 1] = PyTuple_GET_ITEM(r->value, i);
+    }
+    return r->held ? 0 : -1;
+}
+
 static int parse_readings(PyObject *tuple, reading *out, int valued)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
@@ -111,6 +127,8 @@ static int parse_readings(PyObject *tuple, reading *out, int valued)
         out[i].holder = PyTuple_GET_ITEM(one, 0);
         out[i].name = PyTuple_GET_ITEM(one, 1);
         out[i].value = valued ? PyTuple_GET_ITEM(one, 2) : NULL;
+        if (PyTuple_Check(out[i].name) && parse_class(out + i) < 0)
+            return -1;
     }
     return 0;
 }
