@@ -28,7 +28,7 @@ from . import namespace
 from .growing import Growing, settled
 from .maybe import MaybeNumber
 from .number import PythonNumber, is_any
-from .opaque import Opaque, why_opaque
+from .opaque import Opaque, stand_in, why_opaque
 from .overlaps import folded, share_memory
 from .program import TracedNames
 from .tails import APPEND, Tail
@@ -388,7 +388,8 @@ def run_over(tree, trace, leaves):
     jitted, program = tree.jitted, tree.jitted.program
     trace.inputs = {n.uid for n in tree.inputs}
     trace.sizes_open = any(None in n.shape for n in tree.inputs)
-    values = [Opaque(tree.opaque[i]) if i in tree.opaque else traced_leaf(jitted, trace, i, x, n)
+    values = [stand_in(tree.opaque[i], x) if i in tree.opaque
+              else traced_leaf(jitted, trace, i, x, n)
               for i, (x, n) in enumerate(zip(leaves, tree.inputs))]  # fmt: skip
     for i, part in (tree.parts or {}).items():
         values[i] = part.of(values[part.place])

@@ -255,7 +255,7 @@ class Jitted(Dispatch):
             return type(x)
         if place in self.pinned and type(x) in (int, float):
             return type(x), x
-        return type(x) if type(x) in (int, float) else None
+        return None if type(x) is complex else type(x)
 
     def around(self, args, kwargs):
         """The trace in the middle of which this call is, by the values it is given; or None."""
@@ -443,7 +443,9 @@ class Jitted(Dispatch):
         if isinstance(x, np.generic):
             return x.dtype, kind
         if kind not in (int, float, complex):
-            raise NotSupported(f"an argument of type {kind.__name__}")
+            if is_leaf(x):  # a class of one's own
+                raise NotSupported(f"an argument of type {kind.__name__}")
+            return kind
         if place in self.pinned or kind is complex:
             return kind, repr(x)
         return kind if is_narrow(x) else (kind, "beyond 64 bits")

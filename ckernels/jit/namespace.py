@@ -33,6 +33,7 @@ from .number import (
     pinned,
     whole,
 )
+from .opaque import Opaque
 
 REFUSED = {"random", "time", "os", "sys", "datetime", "logging", "threading", "subprocess", "io",
            "secrets", "uuid", "socket", "gc", "inspect", "builtins"}  # fmt: skip
@@ -602,6 +603,8 @@ def is_instance(x, kinds):
     plain = tuple(np.ndarray if isinstance(k, ArrayClass) else k for k in kinds)
     if isinstance(x, Growing):
         return issubclass(list, plain)
+    if isinstance(x, Opaque):
+        return issubclass(x.opaque_type, plain)
     x = x.given_as if isinstance(x, OfLists) else x
     x = x.decided() if hasattr(x, "flag") else x
     if isinstance(x, PythonNumber):

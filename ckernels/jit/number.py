@@ -15,6 +15,7 @@ from .. import ops
 from ..base.errors import NotSupported
 from ..graph.node import constant
 from ..numpy.promote import Weak, supported
+from ..numpy.rows.ufuncs import UFUNCS
 from ..numpy.value import ArrayValue, call_ufunc
 from .opaque import Opaque
 
@@ -475,7 +476,9 @@ def converted(function, x):
             return x.kind
         return x.dtype.type if x.scalar else x.owner.array_class
     if function is type and isinstance(x, Opaque):
-        raise x.why
+        if issubclass(x.opaque_type, (np.ndarray, np.generic)):
+            raise x.opaque_why
+        return x.opaque_type
     if isinstance(x, (ArrayValue, PythonNumber)) and isinstance(function, type) and issubclass(
         function, (np.number, np.bool_)
     ):  # fmt: skip
@@ -532,6 +535,21 @@ def item_of(owner, node):
 KINDS = (float, int, bool)
 
 
+def _given_finite(build):
+    """What is true where a function is not infinite, or its operand is: Python raises elsewhere."""
+    return lambda x: ops.logical_or(ops.isfinite(build(x)), ops.logical_not(ops.isfinite(x)))
+
+
+def _all_finite(build):
+    def takes(*nodes):
+        found = ops.isfinite(build(*nodes))
+        for node in nodes:
+            found = ops.logical_and(found, ops.isfinite(node))
+        return found
+
+    return takes
+
+
 # functions of the module math that are computed as nodes, and what is true of operands they take
 OF_MATH = {
     math.sqrt: (ops.sqrt, lambda x: ops.ge(x, 0.0)), math.exp: (ops.exp, None),
@@ -544,7 +562,23 @@ OF_MATH = {
     math.asin: (ops.asin, lambda x: ops.le(ops.abs(x), 1.0)),
     math.acos: (ops.acos, lambda x: ops.le(ops.abs(x), 1.0)),
     math.floor: (ops.floor, ops.isfinite), math.ceil: (ops.ceil, ops.isfinite),
+    math.trunc: (ops.trunc, ops.isfinite), math.erfc: (ops.erfc, None),
+    math.sinh: (ops.sinh, _given_finite(ops.sinh)), math.cosh: (ops.cosh, _given_finite(ops.cosh)),
+    math.asinh: (ops.asinh, None), math.acosh: (ops.acosh, lambda x: ops.ge(x, 1.0)),
+    math.atanh: (ops.atanh, lambda x: ops.lt(ops.abs(x), 1.0)),
+    math.gamma: (ops.gamma, _all_finite(ops.gamma)),
+    math.lgamma: (ops.gammaln, _all_finite(ops.gammaln)),
+    math.degrees: (ops.rad2deg, None), math.radians: (ops.deg2rad, None),
+    math.isnan: (ops.isnan, None), math.isinf: (ops.isinf, None),
+    math.isfinite: (ops.isfinite, None), math.atan2: (ops.atan2, None),
+    math.hypot: (UFUNCS[np.hypot].build, None), math.copysign: (UFUNCS[np.copysign].build, None),
+    math.fmod: (ops.fmod, lambda x, y: ops.logical_and(ops.isfinite(x), ops.ne(y, 0.0))),
+    math.pow: (ops.pow, _all_finite(ops.pow)),
 }  # fmt: skip
+if hasattr(math, "cbrt"):  # from Python 3.11 on
+    OF_MATH[math.cbrt] = UFUNCS[np.cbrt].build, None
+    OF_MATH[math.exp2] = ops.exp2, _given_finite(ops.exp2)
+OF_TWO = (math.atan2, math.hypot, math.copysign, math.fmod, math.pow)
 
 
 def of_math(function):
@@ -552,24 +586,30 @@ def of_math(function):
     build, takes = OF_MATH[function]
 
     def call(*args):
-        x = args[0] if len(args) == 1 else None
-        if (
-            not isinstance(x, (PythonNumber, ArrayValue))
-            or isinstance(x, ArrayValue)
-            and x.dtype.kind not in "fiu"
-        ):
+        if function is math.log and len(args) == 2:
+            return call(args[0]) / call(args[1])
+        owner = next((x.owner for x in args if isinstance(x, (PythonNumber, ArrayValue))), None)
+        nodes = [_float_of(x) for x in args]
+        if owner is None or None in nodes or len(nodes) != 1 + (function in OF_TWO):
             return function(*args)
-        node = ops.cast(
-            x.node if isinstance(x, PythonNumber) else ops.reshape(x.read(), []), "float64"
-        )
-        found = build(node)
+        found = build(*nodes)
         if takes is not None:
-            x.owner.guard(takes(node))
-        if function in (math.floor, math.ceil):
-            return whole(x.owner, found)
+            owner.guard(takes(*nodes))
+        if function in (math.floor, math.ceil, math.trunc):
+            return whole(owner, found)
         if function in (math.exp, math.expm1):
-            inside = ops.logical_not(ops.gt(node, LARGEST_POWER))
-            x.owner.guard(ops.logical_or(inside, ops.eq(node, np.inf)))
-        return known(x.owner, found, float)
+            inside = ops.logical_not(ops.gt(nodes[0], LARGEST_POWER))
+            owner.guard(ops.logical_or(inside, ops.eq(nodes[0], np.inf)))
+        return known(owner, found, bool if found.dtype == "bool" else float)
 
     return call
+
+
+def _float_of(x):
+    """A number as a node of float64; None for what math has to look at itself."""
+    if isinstance(x, ArrayValue):
+        return ops.cast(ops.reshape(x.read(), []), "float64") if x.dtype.kind in "fiu" else None
+    if isinstance(x, PythonNumber):
+        return ops.cast(x.node, "float64") if x.kind is not complex else None
+    return constant(float(x), "float64") if isinstance(x, (int, float, np.number)) and not (
+        isinstance(x, np.complexfloating)) else None  # fmt: skip

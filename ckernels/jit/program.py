@@ -127,6 +127,11 @@ def made_with(value, make):
     return None
 
 
+OF_DATACLASSES = {f"__{name}__" for name in (
+    "init", "repr", "eq", "lt", "le", "gt", "ge", "hash", "setattr", "delattr", "replace",
+    "getstate", "setstate")}  # fmt: skip
+
+
 def is_generated(kind, name, value):
     """Whether a function is one that dataclass or NamedTuple wrote."""
     if is_named(kind):
@@ -137,7 +142,7 @@ def is_generated(kind, name, value):
     written = value.__code__.co_filename == "<string>" or namespace.library(
         value.__globals__.get("__name__")
     )
-    return written and name[:2] == "__"
+    return written and name in OF_DATACLASSES
 
 
 MUTABLE = (np.ndarray, list, dict, set)
@@ -235,11 +240,14 @@ class Reads:
             self.fixed.append((holder, name, value))
             self.look_inside(value, path)
             return
-        before = dict(self.known), list(self.fixed), list(self.free)
+        before = self.state()
         try:
             self.add(holder, name, value)
         except NotSupported:  # where it is used, it says so
-            self.known, self.fixed, self.free = before
+            self.known, self.kinds, self.fixed, self.free = before
+
+    def state(self):
+        return dict(self.known), dict(self.kinds), list(self.fixed), list(self.free)
 
     @staticmethod
     def check(function):
@@ -289,7 +297,8 @@ class Reads:
 
     def hold(self, function):
         """Look at a function that a trace calls as it is: all that it reads is part of it."""
-        found = Reads(function)
+        found = self.beside()
+        found.look(function)
         for holder, name in found.free:
             value = _get(holder, name)
             if not isinstance(value, (*STATIC, np.generic)):
@@ -297,14 +306,22 @@ class Reads:
                                    "may change: give it as an argument")  # fmt: skip
             self.fixed.append((holder, name, value))
         self.fixed += found.fixed
+        self.kinds.update(found.kinds)
+
+    def beside(self):
+        """A Reads of nothing yet that has met the same classes."""
+        found = Reads()
+        found.kinds.update(self.kinds)
+        return found
 
     def add_late(self, holder, name, value):
         """A name that a trace met under way: it is to be what it was."""
         if (id(holder), name) not in self.late:
             self.late.add((id(holder), name))
-            found = Reads()
+            found = self.beside()
             found.add(holder, name, value)
             self.fixed += found.fixed
+            self.kinds.update(found.kinds)
 
     def met(self, function):
         """Whether names of a function among the arguments are known, or need not be; or what a
@@ -320,12 +337,12 @@ class Reads:
         if isinstance(function, type):
             self.look_at(function)
             return
-        before = dict(self.known), list(self.fixed), list(self.free)
+        before = self.state()
         try:
             for each in made_of(function):
                 self.look(each)
         except NotSupported as problem:
-            self.known, self.fixed, self.free = before
+            self.known, self.kinds, self.fixed, self.free = before
             self.refused[id(function)] = str(problem)
 
     def current(self):

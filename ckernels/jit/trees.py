@@ -4,6 +4,7 @@ nestings, to be put together again around other leaves.
 """
 
 import enum
+import sys
 import types
 from dataclasses import dataclass
 
@@ -55,10 +56,12 @@ class Static:
 
 
 def flatten(tree, is_leaf, leaves, depth=0, tails=None):
-    """The description of `tree`; its leaves, as is_leaf tells, are appended to `leaves`. tails:
-    {id of a list of which only the end matters: its path}, from which those that were met go.
+    """The description of `tree`; its leaves, as is_leaf tells, are appended to `leaves`. tails: of
+    a call, {id of a list of which only the end matters: its path}, from which those that were met
+    go.
 
-    Raises NotSupported for an object whose state cannot be read: a generator, a file.
+    An object whose state cannot be read (a generator, a file) is a leaf of a call, and elsewhere
+    NotSupported.
     """
     if is_leaf(tree):
         leaves.append(tree)
@@ -89,13 +92,16 @@ def flatten(tree, is_leaf, leaves, depth=0, tails=None):
         return (dict, tuple([(type(k), k) for k in tree]), parts)
     if callable(tree) and kind.__module__ == "numpy":
         return ("static", kind, tree)
-    if is_plain(kind):
+    if is_plain(kind) and not (tails is not None and of_python(kind)):
         parts = vars(tree)
         found = tuple([
             method_of(t, tree, kind) or flatten(t, is_leaf, leaves, depth + 1, tails)
             for t in parts.values()
         ])  # fmt: skip
         return (object, kind, tuple(parts), found)
+    if tails is not None:
+        leaves.append(tree)
+        return LEAF
     raise NotSupported(f"an argument of type {kind.__name__}, whose state cannot be traced")
 
 
@@ -119,6 +125,13 @@ def _hashable(tree):
     if isinstance(tree, slice):
         return (tree.start, tree.stop, tree.step)
     return tree
+
+
+def of_python(kind):
+    """Whether a class is of a module of Python: its objects have a state of their own, as loggers
+    and threads."""
+    top = kind.__module__.partition(".")[0]
+    return top in sys.stdlib_module_names and top not in ("__main__", "argparse")
 
 
 def is_named(kind):

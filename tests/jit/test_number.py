@@ -1,6 +1,7 @@
 """Numbers of Python's made from what is traced, and what follows from them: types, values, bits
 and errors are Python's; what only a value will do for runs in NumPy."""
 
+import itertools
 import math
 
 import numpy as np
@@ -312,3 +313,33 @@ def test_numbers_that_arguments_and_sizes_make_are_part_of_a_trace():
         same(same_padding(x, stride), f(x, stride))
     assert not f.report()["numpy"] and f.report()["traces"] == 3
     check(of_data, np.full(3, 2.0), 4, traced=None)
+
+
+NEAR_LIMITS = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 1e308, -1e308, 1e-300, 710.3, 711.0, 171.7,
+               math.inf, -math.inf, math.nan)  # fmt: skip
+ONE_BY_ONE = [math.erfc, math.sinh, math.cosh, math.asinh, math.acosh, math.atanh, math.gamma,
+              math.degrees, math.radians, math.trunc, math.isnan, math.isinf, math.isfinite,
+              *(getattr(math, n) for n in ("cbrt", "exp2") if hasattr(math, n))]  # fmt: skip
+TWO_BY_TWO = [math.atan2, math.hypot, math.copysign, math.fmod, math.pow, math.log]
+
+
+@pytest.mark.parametrize("function", [*ONE_BY_ONE, *TWO_BY_TWO], ids=lambda f: f.__name__)
+def test_functions_of_math_at_their_limits(function):
+    count = 1 + (function in TWO_BY_TWO)
+    plain = (lambda x: function(x[0])) if count == 1 else (lambda x: function(x[0], x[1]))
+    f = ck.jit(plain)
+    for values in itertools.product(NEAR_LIMITS, repeat=count):
+        x = np.array(values)
+        try:
+            want = plain(x)
+        except (ValueError, OverflowError, ZeroDivisionError) as problem:
+            with pytest.raises(type(problem)):
+                f(x)
+            continue
+        got = f(x)
+        assert type(got) is type(want)
+        assert math.isnan(want) and math.isnan(got) or got == pytest.approx(want, rel=1e-14, abs=0)
+        assert want != 0 or math.copysign(1, got) == math.copysign(1, want)
+    assert not f.report()["numpy"].keys() - {
+        "a number or an index for which the trace of a call does not hold"
+    }

@@ -1,8 +1,12 @@
-"""Arrays of texts, dates, objects and records beside those that kernels take: kept as they are, or
-the call is NumPy's."""
+"""Arrays of texts, dates, objects and records, and objects whose state cannot be read, beside what
+kernels take: kept as they are, or the call is NumPy's."""
 
+import collections
 import copy
+import functools
+import logging
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -92,7 +96,7 @@ def test_an_argument_and_a_name():
 
 @pytest.mark.parametrize("name", USES)
 def test_each_use_refuses(name):
-    odd = Opaque(why_opaque(ODD["texts"]))
+    odd = Opaque(why_opaque(ODD["texts"]), np.ndarray)
     with pytest.raises(NotSupported):
         getattr(odd, f"__{name}__")(1)
 
@@ -105,8 +109,55 @@ def test_each_use_refuses(name):
 ])  # fmt: skip
 def test_what_python_and_numpy_do_with_one_refuses(use):
     with pytest.raises((NotSupported, TypeError, AttributeError)):
-        use(Opaque(why_opaque(ODD["objects"])))
+        use(Opaque(why_opaque(ODD["objects"]), np.ndarray))
 
 
 def test_what_is_none():
-    assert all(why_opaque(x) is None for x in (V, np.float32(1), 1, "a", V > 0, V * 1j, None))
+    assert all(why_opaque(x) is None for x in (V, np.float32(1), 1, V > 0, V * 1j))
+
+
+class Slotted:
+    __slots__ = ("x",)
+
+
+STATEFUL = {
+    "generator": np.random.default_rng, "state": lambda: np.random.RandomState(1), "set": set,
+    "lock": threading.Lock, "deque": collections.deque, "iterator": lambda: iter([1.0]),
+    "slots": Slotted, "logger": lambda: logging.getLogger("a"), "method": lambda: [].append,
+    "partial": lambda: functools.partial(np.sum, axis=0),
+}  # fmt: skip
+
+
+class Holder:
+    def __init__(self, held):
+        self.held, self.w = held, V * 2
+
+    def step(self, x):
+        kept = self.held if isinstance(self.held, type(held_by_name)) else x
+        self.w = self.w + x
+        return kept, self.w.sum() + callable(self.held)
+
+
+held_by_name = np.random.RandomState(2)
+
+
+@pytest.mark.parametrize("name", STATEFUL)
+def test_objects_that_are_not_used_stay_as_they_are(name, monkeypatch):
+    monkeypatch.setitem(globals(), "held_by_name", STATEFUL[name]())
+    jitted = ck.jit(Holder.step)
+    for _ in range(3):
+        ours, theirs = Holder(STATEFUL[name]()), Holder(STATEFUL[name]())
+        held = ours.held
+        for k in range(2):
+            got, want = jitted(ours, V * k), theirs.step(V * k)
+            assert got[0] is held is ours.held
+            np.testing.assert_allclose([got[1], *ours.w], [want[1], *theirs.w])
+    assert not jitted.report()["numpy"]
+
+
+def test_an_object_that_is_used_is_numpys():
+    jitted = ck.jit(lambda holder, x: x * holder.held.normal())
+    with pytest.warns(CKernelsWarning, match="an argument of type Generator, whose state"):
+        for seed in (1, 1, 2):
+            got = jitted(Holder(np.random.default_rng(seed)), V)
+            np.testing.assert_array_equal(got, V * np.random.default_rng(seed).normal())

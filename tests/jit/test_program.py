@@ -467,6 +467,21 @@ def test_what_methods_of_any_class_read_is_read_at_each_call(monkeypatch, functi
     assert not f.report()["numpy"]
 
 
+class Slotted(Kinds):
+    __slots__ = ("x",)
+
+    def __init__(self):
+        super().__init__()
+
+    def method(self, x):
+        return super().method(x) * Slotted().k
+
+
+def test_a_class_that_is_called_as_it_is_may_name_itself():
+    with pytest.warns(CKernelsWarning, match="'SHAPE' of its module, which may change"):
+        np.testing.assert_array_equal(ck.jit(lambda x: Slotted().method(x))(V), levelled(V) * 2)
+
+
 def test_an_enum_whose_methods_read_arrays_is_numpys(monkeypatch):
     monkeypatch.setattr(Choice, "method", lambda self, x: x * SHAPE)
     f = ck.jit(lambda x: Choice.ONE.method(x))
