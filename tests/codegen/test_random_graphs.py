@@ -5,17 +5,22 @@ second half runs with thresholds so low that every form (tiles, strips, chunks) 
 threads happens on small arrays.
 """
 
+import importlib
+import pkgutil
 import sys
 
 import numpy as np
 import pytest
 
 import ckernels as K
-from ckernels.codegen import lower  # noqa: F401 (loaded, so that thresholds can be changed)
-from ckernels.plan import bands  # noqa: F401
+from ckernels import codegen, plan, schedule
+from ckernels.base import machine
+from ckernels.codegen.forms import bands as band_form
+from ckernels.codegen.forms import columns, contraction, flat, rows
+from ckernels.plan import bands, scan_by_rows
 from ckernels.runtime import program
 from ckernels.runtime.function import make_function
-from ckernels.schedule import chunks  # noqa: F401
+from ckernels.schedule import chunks, gathers
 
 from .random_graphs import Case
 
@@ -46,41 +51,51 @@ def search(seeds, per, **options):
     assert not failures, "\n".join(failures)
 
 
+LOW = {
+    machine: {"THREAD_NS": 1, "IN_CACHE": 1},
+    columns: {"STRIP": 4, "CHUNK_STRIP": 4},
+    flat: {"TILE": 4},
+    contraction: {"ROWS": 5, "TILE": 4},
+    rows: {"ROW_SCRATCH": 8},
+    band_form: {"BAND": 9},
+    bands: {"LEAST_CHUNKS": 1},
+    scan_by_rows: {"ROWS": 5, "TILE": 4},
+    chunks: {"FULL": 20, "CHUNK": 7, "ROWS": 5, "LEAST": 3},
+    gathers: {"STORED_RUN": 1, "SUMMED_RUN": 1, "LONG_RUN": 1},
+}
+
+
+def copies(owner, name):
+    """The modules that have a constant of `owner`: it, and those that import it by name."""
+    value, loaded = getattr(owner, name), sys.modules.items()
+    return [
+        m for title, m in loaded if title.startswith("ckernels.") and vars(m).get(name) is value
+    ]
+
+
+def load_all():
+    """What is first loaded at low thresholds would keep them, for all tests behind."""
+    for room in (codegen, plan, schedule, importlib.import_module("ckernels.export")):
+        for file in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+            importlib.import_module(file.name)
+
+
 @pytest.fixture
 def low_thresholds(monkeypatch):
     """Three threads for everything; tiles, strips, kept rows and chunks of a few elements."""
-    low = {
-        "THREAD_NS": 1,
-        "STRIP": 4,
-        "CHUNK_STRIP": 4,
-        "TILE": 4,
-        "ROW_SCRATCH": 8,
-        "FULL": 20,
-        "CHUNK": 7,
-        "ROWS": 5,
-        "LEAST": 3,
-        "IN_CACHE": 1,
-        "LEAST_CHUNKS": 1,
-        "BAND": 9,
-        "STORED_RUN": 1,
-        "SUMMED_RUN": 1,
-        "LONG_RUN": 1,
-    }
-    rooms = [
-        m
-        for name, m in sys.modules.items()
-        if name.startswith(("ckernels.codegen.", "ckernels.schedule.", "ckernels.plan."))
-    ]
-    for name, value in low.items():
-        known = [room for room in rooms if hasattr(room, name)]
-        assert known, f"no room has {name} any more"
-        for room in known:
-            monkeypatch.setattr(room, name, value)
+    load_all()
+    changed = [(m, name, value) for owner, values in LOW.items() for name, value in values.items()
+               for m in copies(owner, name)]  # fmt: skip
+    for row in changed:
+        monkeypatch.setattr(*row)
+    loaded = set(sys.modules)
     monkeypatch.setattr(program, "_emitted", {})
     before = K.get_num_threads()
     K.set_num_threads(3)
     yield
     K.set_num_threads(before)
+    late = [sys.modules[m] for m in sys.modules.keys() - loaded if m.startswith("ckernels.")]
+    assert not [m for m in late if any(hasattr(m, n) for names in LOW.values() for n in names)]
 
 
 @pytest.mark.sampled(0)
