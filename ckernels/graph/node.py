@@ -9,6 +9,7 @@ import itertools
 import operator
 import threading
 import weakref
+import zlib
 from contextlib import contextmanager
 
 import numpy as np
@@ -74,7 +75,8 @@ class Literal:
 class Node:
     """One application of an op. Made by `make`, `apply` or the functions in `ckernels.ops`."""
 
-    __slots__ = ("op", "inputs", "attrs", "dtype", "shape", "outs", "line", "uid", "__weakref__")
+    __slots__ = ("op", "inputs", "attrs", "dtype", "shape", "outs", "line", "uid", "rank",
+                 "__weakref__")  # fmt: skip
     __array_ufunc__ = None  # ndarray + node asks the node
 
     def __repr__(self):
@@ -108,10 +110,48 @@ class Node:
 
 
 def _turned(a, b):
-    """Whether the operands of a commutative op are to change places: constants come last, older
-    nodes first."""
-    constant = a.op.name == "constant"
-    return constant if constant is not (b.op.name == "constant") else a.uid > b.uid
+    """Whether the operands of a commutative op are to change places: constants come last, before
+    them what has a rank, by rank; of others, older nodes first."""
+    if a.op.name == "constant" or b.op.name == "constant":
+        one, two = a.op.name == "constant", b.op.name == "constant"
+    else:
+        one, two = a.rank or UNRANKED, b.rank or UNRANKED
+    return a.uid > b.uid if one == two else one > two
+
+
+UNRANKED = -1, 0
+
+
+def _rank(op, attrs, inputs):
+    """(depth, digest) of a node that reads no placeholder or variable, but those of a step's body:
+    what orders it in every process. Others have None.
+
+    Such nodes, and bodies, are the same ones in each program that has them, so their age tells
+    which program came first.
+    """
+    for i in inputs:
+        if i.rank is None:
+            return None
+    if "uid" in attrs:
+        uid = attrs["uid"]
+        return (0, uid[1]) if type(uid) is tuple else None
+    if op.name == "variable":
+        return None
+    depth = 1 + max([i.rank[0] for i in inputs], default=-1)
+    text = op.name, [i.rank[1] for i in inputs], [(k, _plain(attrs[k])) for k in sorted(attrs)]
+    return depth, zlib.crc32(repr(text).encode())
+
+
+def _plain(value):
+    """What an attribute is in every process."""
+    if isinstance(value, tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, Literal):
+        array = value.array
+        return value.dtype, array.shape, array.dtype != object and array.ravel()[:64].tobytes()
+    if hasattr(value, "outputs"):
+        return [n.rank for n in value.outputs]
+    return value if isinstance(value, (int, float, str, type(None))) else type(value).__name__
 
 
 _first, _uid = operator.itemgetter(0), operator.attrgetter("uid")
@@ -150,6 +190,7 @@ def make(op, inputs=(), attrs=None, line=None, like=None):
         node.outs, node.dtype, node.shape = like.outs, like.dtype, like.shape
     else:
         node.outs, node.dtype, node.shape = _inferred(op, attrs, inputs)
+    node.rank = _rank(op, attrs, inputs)
     node.line = line or getattr(making, "line", None) or user_line()
     with _lock:
         found = _table.get(key)

@@ -8,9 +8,6 @@ tests/codegen/test_emit.py --update-golden` writes the lines anew, beside the go
 
 import functools
 import hashlib
-import importlib
-import pkgutil
-import re
 import warnings
 
 import numpy as np
@@ -20,7 +17,7 @@ from ops.derivatives import CASES
 from stress import test_random_scans
 
 import ckernels as K
-from ckernels import codegen, ops, plan, schedule
+from ckernels import ops
 from ckernels.autodiff.reverse import grad
 from ckernels.base.errors import CKernelsError
 from ckernels.base.machine import L2
@@ -35,10 +32,6 @@ from ckernels.schedule.policy import MAX_STREAMS, MOST_STORED, SERIAL_REDUCTION,
 from .planned import leaf
 from .random_graphs import Case
 
-for _room in (codegen, plan, schedule):  # what is first loaded at low thresholds would keep them
-    for _file in pkgutil.walk_packages(_room.__path__, f"{_room.__name__}."):
-        importlib.import_module(_file.name)
-
 
 class Planned(Exception):
     """A plan is made: nothing is compiled."""
@@ -48,23 +41,13 @@ def digest(text):
     return hashlib.sha256(text.encode()).hexdigest()[:6]
 
 
-NAME = re.compile(r"\b([a-z]+_?)[0-9a-f]*\d[0-9a-f]*(_\d+)*\b")
-
-
-def in_any_order(text):
-    """C without the numbers of its names, lines and what stands in each in any order: which of two
-    operands comes first depends on what else the process has made."""
-    lines = NAME.sub(r"\1", text).splitlines()
-    return "\n".join(sorted(" ".join(sorted(re.findall(r"\w+|\S", line))) for line in lines))
-
-
 def told(draft):
     """Of a plan its instructions, with the form of a kernel, and digests: of the C and the numbers
     of each, and of the memory between them and of what is assumed of sizes."""
     parts = []
     for i in flatten(draft.instructions):
         form = "" if i.kernel is None else f" {getattr(i.kernel, 'form', 'C')}"
-        text = "" if i.kernel is None else in_any_order(emit(i.kernel)[1])
+        text = "" if i.kernel is None else emit(i.kernel)[1]
         numbers = " ".join(map(str, (*i.words(), i.n, i.block, i.grain, i.depth)))
         parts.append(f"{i.name}{form} {digest(text + numbers)}")
     memory = sorted((name, str(size)) for name, size in draft.buffer_sizes.items())

@@ -91,6 +91,16 @@ def test_equal_kernels_have_equal_text_whatever_the_sizes():
     assert len(texts) == 1
 
 
+def test_a_program_is_the_same_whatever_the_process_has_made_before(tmp_path, monkeypatch):
+    """Bodies of steps are the same nodes in all programs that have them."""
+    kept, found = [], {}
+    for name, make in reversed(choices.GROUPS["scans"]):
+        kept.append(make(tmp_path))
+        found[name] = choices.planned(kept[-1], monkeypatch)
+    lines = (GOLDEN / "scans.txt").read_text().splitlines()
+    assert found == dict(line.split(": ", 1) for line in lines)
+
+
 def test_no_name_of_a_user_reaches_the_compiler():
     evil = '*/ } int main(void) { /* "'
     x = leaf((None,), "float32", evil)
