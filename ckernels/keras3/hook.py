@@ -167,8 +167,31 @@ class _Seeded(importlib.machinery.SourceFileLoader):
             module.random.set_seed(seeds.get_random_seed())
 
 
+class _Loaded(importlib.abc.Loader):
+    """Gives a module that Keras has loaded while it was looked for."""
+
+    def __init__(self, spec):
+        self.spec = spec
+
+    def create_module(self, spec):
+        return sys.modules[spec.name]
+
+    def exec_module(self, module):
+        module.__spec__ = self.spec
+
+
 class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, fullname, path, target=None):
+        if fullname.startswith(f"{HERE}.") and "keras" not in sys.modules:
+            # A module of ours that needs Keras, which loads its backend, which needs the module.
+            if fullname.rpartition(".")[2] not in ("hook", "start", "__main__"):
+                import keras  # noqa: F401  start-up
+
+                if module := sys.modules.get(fullname):  # whose own is what importlib takes then
+                    loader = _Loaded(module.__spec__)
+                    module.__spec__ = importlib.machinery.ModuleSpec(fullname, loader)
+                    return module.__spec__
+            return None
         if fullname not in CHANGES and fullname != "tensorflow":
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)

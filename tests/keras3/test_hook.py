@@ -102,6 +102,21 @@ def test_strings_and_numbers_are_given_to_a_layer_together():
     )
 
 
+@pytest.mark.parametrize("name", ["gradient", "machines"])  # which Keras loads itself, or not
+def test_a_module_may_be_imported_before_keras(name):
+    done = run(f"""
+        import sys
+        from ckernels.keras3 import {name} as ours
+        import keras, ckernels.keras3.backend.core as core
+        assert keras.backend.backend() == "ckernels" and ours.__spec__.origin == ours.__file__
+        assert sys.modules["ckernels.keras3.{name}"] is ours
+        gradient = sys.modules["ckernels.keras3.gradient"]  # the one that Keras's modules have
+        assert sys.modules["ckernels.keras3.control"].with_slopes_of is gradient.with_slopes_of
+        print("once")
+    """)
+    assert done.stdout.strip().endswith("once"), done.stdout + done.stderr
+
+
 def test_python_m_runs_a_program(tmp_path):
     program = tmp_path / "program.py"
     program.write_text("import sys, keras; print(keras.backend.backend(), sys.argv[1:], __name__)")
