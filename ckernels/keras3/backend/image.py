@@ -205,10 +205,16 @@ def scale_and_translate(
     return cast(round(x) if "int" in dtype else x, dtype)
 
 
+NARROW = 8  # columns: 8 x 128 x 128 x 3 take 7 ms by a product for each row of pixels, by one 1.6
+
+
 def _along(x, matrix, axis):
     if x.__class__ is np.ndarray and matrix.__class__ is np.ndarray:
         before, (size, *rest) = x.shape[: axis % x.ndim], x.shape[axis % x.ndim :]
-        found = np.matmul(matrix.T, x.reshape(*before, size, math.prod(rest)))
+        columns = math.prod(rest)
+        if columns < NARROW:
+            return np.moveaxis(np.tensordot(x, matrix, [[axis], [0]]), -1, axis)
+        found = np.matmul(matrix.T, x.reshape(*before, size, columns))
         return found.reshape(*before, matrix.shape[1], *rest)
     return moveaxis(tensordot(x, matrix, [[axis], [0]]), -1, axis)
 

@@ -496,6 +496,8 @@ def full_like(x, fill_value, dtype=None):
 
 
 def zeros_like(x, dtype=None):
+    if dtype is None and x.__class__ is np.ndarray:
+        return np.zeros_like(x)
     x = convert_to_tensor(x)
     if x.__class__ is np.ndarray:
         return np.zeros_like(x, x.dtype if dtype is None else standardize_dtype(dtype))
@@ -503,6 +505,8 @@ def zeros_like(x, dtype=None):
 
 
 def ones_like(x, dtype=None):
+    if dtype is None and x.__class__ is np.ndarray:
+        return np.ones_like(x)
     x = convert_to_tensor(x)
     if x.__class__ is np.ndarray:
         return np.ones_like(x, x.dtype if dtype is None else standardize_dtype(dtype))
@@ -510,6 +514,8 @@ def ones_like(x, dtype=None):
 
 
 def empty_like(x, dtype=None):
+    if dtype is None and x.__class__ is np.ndarray:
+        return np.empty_like(x)
     x = convert_to_tensor(x)
     if x.__class__ is np.ndarray:
         return np.empty_like(x, x.dtype if dtype is None else standardize_dtype(dtype))
@@ -542,11 +548,12 @@ def arange(start, stop=None, step=None, dtype=None):
 
 def _spaced(name, eager):
     def function(start, stop, num=50, endpoint=True, dtype=None, axis=0, **more):
-        refuse_traced(name, convert_to_tensor(start), convert_to_tensor(stop))
-        start, stop = convert_to_tensor(start), convert_to_tensor(stop)
-        dtype = standardize_dtype(dtype or result_type(start.dtype, stop.dtype, float))
-        found = eager(start, stop, num, endpoint=endpoint, axis=axis, dtype=dtype, **more)
-        return found
+        if not (start.__class__ is stop.__class__ is float):  # which NumPy takes as they are
+            start, stop = convert_to_tensor(start), convert_to_tensor(stop)
+            refuse_traced(name, start, stop)
+            dtype = dtype or result_type(start.dtype, stop.dtype, float)
+        dtype = standardize_dtype(dtype or config.floatx())
+        return eager(start, stop, num, endpoint=endpoint, axis=axis, dtype=dtype, **more)
 
     return function
 
