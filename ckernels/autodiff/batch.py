@@ -135,6 +135,14 @@ def _matmul(b, node):
     return make("matmul", [b.ranked(i, node.ndim) for i in node.inputs])
 
 
+def _matmul_of_bytes(b, node):
+    x, w = node.inputs
+    if b.has(w):
+        wide = [ops.cast(b.ranked(i, 2), "int32") for i in node.inputs]
+        return make("matmul", wide)
+    return ops.matmul_of_bytes(b.get(x), w)
+
+
 def _take(b, node):
     x, indices = node.inputs
     axis = node.attrs["axis"]
@@ -382,6 +390,7 @@ register_rules(
         "sigmoid_crossentropy": _elementwise,
         "logaddexp": _elementwise,
         "matmul": _matmul,
+        "matmul_of_bytes": _matmul_of_bytes,
         "concatenate": _axis,
         "cumsum": _axis,
         "cumprod": _axis,

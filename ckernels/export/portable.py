@@ -48,6 +48,8 @@ _TILES = (                      # loops over tiles in vectors; scalar loops behi
     (re.compile(r", lanes = sizeof\(vec\) / sizeof\([\w$]+\)"), ""),
     (re.compile(r"^( *)for \(; rows == 4 && j \+ 2 \* lanes <= \w; .*\{\n(?:.*\n)*?\1\}\n", re.M),
      ""))
+_EITHER = re.compile(           # a kernel in vectors, or in plain C: templates/matmul_of_bytes.c.in
+    r"^#if defined\(__AVX2__\) && defined\(__clang__\)\n.*?^#else\n(.*?)^#endif\n", re.M | re.S)
 _LEFT = re.compile(r"__builtin_\w+|__attribute__|__typeof__|vector_size|#pragma")
 _STRIPS = re.compile(r"^[ ]*typedef (\w+) v\d+ __attribute__.*", re.M | re.S)   # sparse_dot.py
 _ENTRIES = re.compile(r"for \(int64_t q = ck_within.* q\+\+\)")
@@ -95,6 +97,7 @@ def c99(text):
         text = pattern.sub(instead, text)
     for old, new in _WORDS.items():
         text = text.replace(old, new)
+    text = _EITHER.sub(r"\1", text)
     text = _BUILTIN.sub(r"\1", text)
     text = _RUN.sub(r"for (int64_t i = j; i < end; i++)", text)
     text = _EXPECT.sub(r"(\1)\2", text)

@@ -20,7 +20,16 @@ from .movement import broadcast_to, flatten, reshape, squeeze, swapaxes, transpo
 from .reduce import sum
 from .shape import size_of, sized, times
 
-__all__ = ["matmul", "dot", "matched", "tensordot", "batch_dot", "outer", "trace"]
+__all__ = [
+    "matmul",
+    "matmul_of_bytes",
+    "dot",
+    "matched",
+    "tensordot",
+    "batch_dot",
+    "outer",
+    "trace",
+]
 
 
 # --- matmul -----------------------------------------------------------------------------------
@@ -91,6 +100,33 @@ def matmul(a, b):
         flat = matmul(_rows(a), b)
         return reshape(flat, sized(a, range(a.ndim - 1)) + [size_of(b, 1)])
     return make("matmul", (a, b))
+
+
+def _infer_bytes(attrs, a, b):
+    if (a.dtype, b.dtype) != ("int8", "int8"):
+        raise DTypeError(f"matmul_of_bytes needs int8, got {a.dtype} and {b.dtype}")
+    if (a.ndim, b.ndim) != (2, 2):
+        raise ShapeError(f"matmul_of_bytes of shapes {show(a.shape)} and {show(b.shape)}")
+    return "int32", _infer_matmul(attrs, a, b)[1]
+
+
+Op(
+    "matmul_of_bytes",
+    "opaque",
+    _infer_bytes,
+    lambda attrs, a, b: _run_matmul(attrs, a.astype("int32"), b.astype("int32")),
+    cost=1,
+    doc="The product of two matrices of int8, in int32; sums beyond wrap around.",
+)
+
+
+def matmul_of_bytes(a, b):
+    """matmul of tensors of int8 in int32: a matrix, or any number of them side by side, and one."""
+    a, b = operands((to_node(a, "matmul_of_bytes"), to_node(b, "matmul_of_bytes")), "matmul")
+    if a.ndim == 2:
+        return make("matmul_of_bytes", (a, b))
+    found = make("matmul_of_bytes", (_rows(a), b))
+    return reshape(found, sized(a, range(a.ndim - 1)) + [size_of(b, 1)])
 
 
 def _rows(a):

@@ -52,7 +52,7 @@ TABLES = {
 VALUES = {
     # zero when "any" operand is, when "all" are, or when the "first" is
     "zero_when": {
-        **dict.fromkeys(("mul", "matmul"), "any"),
+        **dict.fromkeys(("mul", "matmul", "matmul_of_bytes"), "any"),
         **dict.fromkeys(("add", "sub", "concatenate", "maximum", "minimum"), "all"),
         **dict.fromkeys(("neg", "cast", "transpose", *RESHAPES, "slice", "broadcast_to",
                          "broadcast_like", "unbroadcast", "sum", "true_div", "item"), "first")},
@@ -104,7 +104,8 @@ WITHOUT = {
         **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or",
                          "logical_xor", "logical_not", "bit_and", "bit_or", "bit_xor", "bit_not",
                          "left_shift", "right_shift", "isnan", "isinf", "isfinite", "any", "all",
-                         "argmax", "argmin", "signbit", "exponent", "gcd", "bit_count"), NO_FLOATS),
+                         "argmax", "argmin", "signbit", "exponent", "gcd", "bit_count",
+                         "matmul_of_bytes"), NO_FLOATS),
         **dict.fromkeys(("moment2", "ifelse", "either", "first_equal", "attention",
                          "attention_grad", "attention_values_grad", "real_part", "imag_part",
                          "zero_part"), LATE),

@@ -80,6 +80,7 @@ def test_templates_are_all_exported_or_left_out_by_name():
         "interpolate_grad",
         "kernel",
         "lu",
+        "matmul_of_bytes",
         "mrg",
         "mrg_choice",
         "own",

@@ -5,6 +5,8 @@ import re
 import pytest
 
 import ckernels as K
+from ckernels import ops
+from ckernels.api.tensor import wrap
 from ckernels.export import portable
 from ckernels.export.calls import Library
 
@@ -69,6 +71,15 @@ def test_a_function_for_many_sizes_or_for_all_is_one(tmp_path):
     x = K.placeholder((None, 3), name="x")
     K.export(K.function([x], K.tanh(x) * 2), tmp_path, prefix="m", batch=9, calls=1)
     assert "(void *const[])" in text_of(tmp_path)  # for n of them
+
+
+@needs_cc
+def test_products_of_bytes_are_plain_c(tmp_path):
+    a, b = (K.placeholder(s, dtype="int8") for s in ((5, 20), (20, 70)))
+    f = K.function([a, b], wrap(ops.matmul_of_bytes(a.node, b.node)))
+    K.export(f, tmp_path, prefix="m")
+    assert "AVX2" not in text_of(tmp_path)
+    assert "all as recorded" in run(build(tmp_path, "m"))
 
 
 def test_versions_of_a_text():

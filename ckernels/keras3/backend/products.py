@@ -8,6 +8,7 @@ from ... import ops
 from ...base.errors import ShapeError
 from ..casts import FLOAT, result_type
 from ..direct import quiet
+from ..eager import compiled
 from ..rows import dtype_of, either, floating, operands, promoted
 from ..values import OPERATORS, Symbolic, cast, convert_to_tensor, has_traced, node_of
 
@@ -40,8 +41,8 @@ def matmul(x1, x2):
     return cast(either(np.matmul, ops.matmul, cast(x1, inner), cast(x2, inner)), dtype)
 
 
-# Products of bytes are integers that floats hold exactly, in any order of sums, and products of
-# floats run in BLAS: as fast as float32, where those of int32 take 40 times as long.
+# Of batches of matrices: products of bytes are integers that floats hold exactly, in any order of
+# sums, and products of floats run in BLAS, where those of int32 take 40 times as long.
 EXACT = 2**24 // (128 * 128)  # products of two int8 numbers whose sum float32 holds, at worst
 PARTS = 64
 
@@ -52,7 +53,10 @@ def _holding(terms):
 
 
 def _matmul_of_bytes(x1, x2):
-    """Longer sums in parts that float32 holds: float64 would move and compute twice as much."""
+    """By one matrix in integers; else longer sums in parts that float32 holds: float64 would move
+    and compute twice as much."""
+    if x2.ndim == 2 and x1.ndim > 1:
+        return compiled(ops.matmul_of_bytes, x1, x2, open_sizes=True)
     terms = x1.shape[-1] if x1.ndim else 1
     count = -(-terms // EXACT) if terms and x1.ndim and x2.ndim else 1
     if count == 1 or count > PARTS:
@@ -192,6 +196,8 @@ def einsum(subscripts, *operands, **kwargs):
     xs = [convert_to_tensor(x) for x in operands]
     dtypes = {dtype_of(x) for x in xs}
     if dtypes == {"int8"}:
+        if len(xs) == 2 and _of_matrices(*_labels(subscripts.replace(" ", ""), xs)):
+            return compiled(_einsum_of_bytes, *xs, subscripts=subscripts.replace(" ", ""))
         if len(xs) == 2:
             inner = _holding(_terms(subscripts.replace(" ", ""), xs))
             return _whole(einsum(subscripts, *(cast(x, inner) for x in xs), **kwargs))
@@ -203,6 +209,17 @@ def einsum(subscripts, *operands, **kwargs):
         wide = [x.astype("float32") if half else x for x in xs]
         return np.einsum(subscripts, *wide, **kwargs).astype(dtype)
     return cast(Symbolic(_einsum(subscripts.replace(" ", ""), [node_of(x) for x in xs])), dtype)
+
+
+def _of_matrices(labels, out):
+    """Whether an einsum of two operands is one product of matrices, but for the order of axes."""
+    a, b = (set(l) for l in labels)
+    once = all(len(set(l)) == len(l) for l in labels)
+    return once and bool(a & b) and not a & b & set(out) and (a | b) - (a & b) == set(out)
+
+
+def _einsum_of_bytes(a, b, subscripts):
+    return _einsum(subscripts, [a, b])
 
 
 def _terms(subscripts, xs):
@@ -279,7 +296,8 @@ def _joined_terms(a, la, b, lb, later):
     a, b = ops.matched(*_repeated(a, b, pairs), pairs)
     if not shared and not (rows and columns):
         return _by_element(a, b, batch, rows, columns), batch + rows + columns
-    product = ops.matmul(_grouped(a, len(batch), len(rows)), _grouped(b, len(batch), len(shared)))
+    a, b = _grouped(a, len(batch), len(rows)), _grouped(b, len(batch), len(shared))
+    product = (ops.matmul_of_bytes if a.dtype == "int8" else ops.matmul)(a, b)
     found = batch + rows + columns
     return ops.reshape(product, [sizes[l] for l in found]), found
 

@@ -448,6 +448,7 @@ register_rules(
         "sylvester": later("triangles", "sylvester"),
         "fft": later("fourier", "fft"),
         "convolve": later("convolve", "convolve"),
+        "matmul_of_bytes": later("matmul_of_bytes", "matmul_of_bytes"),
         **dict.fromkeys(("qr", "qr_full"), later("triangles", "qr")),
         "ctc": later("ctc", "ctc"),
         "ctc_collapse": later("ctc", "collapse"),
