@@ -621,8 +621,8 @@ class Jitted(Dispatch):
             raise ArgumentError(f'source is of "python", not {kind!r}')
         functions = [f for f in self.looked().known.values() if isinstance(f, types.FunctionType)]
         found = [transformed(f.__code__) for f in functions]
-        return "\n\n".join(text[1] if text else f"# {f.__qualname__}: unchanged"
-                           for f, text in zip(functions, found))  # fmt: skip
+        return "\n\n".join(new.source if new else f"# {f.__qualname__}: unchanged"
+                           for f, new in zip(functions, found))  # fmt: skip
 
     def address(self, signature, *args, **kwargs):
         """A C function pointer of this function for fixed shapes, without Python or GIL.

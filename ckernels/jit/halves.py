@@ -5,8 +5,9 @@ the memory of complex numbers. What is carried otherwise, and how, is found in t
 """
 
 from .. import ops
+from ..base.dtypes import is_complex
 from ..graph.walk import rebuild
-from ..rewrite.pairs import PARTS
+from ..ops.spectra import real_of
 from .trace import placeholder
 
 
@@ -14,8 +15,8 @@ class Halves:
     """The complex ones of carries (node before, placeholder, node after a turn), in two parts."""
 
     def __init__(self, carries):
-        self.parts = {new: [placeholder(PARTS[new.dtype], new.shape) for _ in range(2)]
-                      for _, new, _ in carries if new.dtype in PARTS}  # fmt: skip
+        self.parts = {new: [placeholder(real_of(new.dtype), new.shape) for _ in range(2)]
+                      for _, new, _ in carries if is_complex(new.dtype)}  # fmt: skip
         self.order = [new for _, new, _ in carries]
 
     def put(self, outs):

@@ -7,6 +7,7 @@ What is not understood stays as it is.
 """
 
 import ast
+import functools
 
 JUMPS = (ast.Break, ast.Continue, ast.Return)
 LOOPS = (ast.For, ast.While)
@@ -14,8 +15,39 @@ SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 STRANGE = (ast.Yield, ast.YieldFrom, ast.Await, ast.Try, ast.Global, ast.Nonlocal, ast.Delete,
            ast.Import, ast.ImportFrom, ast.ClassDef, ast.AsyncFor, ast.AsyncWith,
            getattr(ast, "TryStar", ast.Try), getattr(ast, "Match", ast.Try))  # fmt: skip
+# fields that hold no nodes, or nodes that nobody looks for
+TOKENS = {"arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "kwd_attrs",
+          "level", "module", "name", "op", "ops", "rest", "simple", "type_comment"}  # fmt: skip
 RESULT = "_ck_result"  # begins the name of what a return inside of a loop gave; unset without one
 ON, MAYBE, OFF = "on", "maybe", "off"  # whether statements reach their end
+
+
+@functools.cache
+def fields(kind):
+    """The names of what nodes of a kind have below them. Operators and contexts are left out: they
+    are half of all nodes, and nobody looks for them."""
+    return [] if kind is ast.Constant else [n for n in kind._fields if n not in TOKENS]
+
+
+def below(node):
+    """The nodes right below one, in their order."""
+    found = []
+    for name in fields(type(node)):
+        value = getattr(node, name, None)
+        if type(value) is list:
+            found += [v for v in value if v is not None and type(v) is not str]
+        elif value is not None:
+            found.append(value)
+    return found
+
+
+def walk(node):
+    """A node and all below it, as a list. The types of nodes are compared and not asked for their
+    bases: those of `ast` answer slowly."""
+    found = [node]
+    for each in found:
+        found += below(each)
+    return found
 
 
 def inside(nodes):
@@ -24,28 +56,26 @@ def inside(nodes):
     while stack:
         node = stack.pop()
         yield node
-        if isinstance(node, SCOPES):
-            continue
-        stack.extend(list(ast.iter_child_nodes(node))[::-1])
+        if type(node) not in SCOPES:
+            stack += below(node)[::-1]
 
 
 def jumps(statements):
     """Whether a statement leaves the list for another place than its end."""
-    return any(isinstance(n, JUMPS) for n in inside(statements))
+    return any(type(n) in JUMPS for n in inside(statements))
 
 
 def strange(statements):
-    return any(isinstance(n, STRANGE) for n in inside(statements))
+    return any(type(n) in STRANGE for n in inside(statements))
 
 
 def names_in_test(loop):
-    return isinstance(loop, ast.While) and any(isinstance(n, ast.NamedExpr)
-                                               for n in ast.walk(loop.test))  # fmt: skip
+    return isinstance(loop, ast.While) and any(type(n) is ast.NamedExpr for n in walk(loop.test))
 
 
 def leaves(loop):
     """Whether a loop, or one inside of it, has a jump, an else, or a test that binds names."""
-    return any(isinstance(n, JUMPS) or isinstance(n, LOOPS) and (n.orelse or names_in_test(n))
+    return any(type(n) in JUMPS or type(n) in LOOPS and (n.orelse or names_in_test(n))
                for n in inside([loop]))  # fmt: skip
 
 
@@ -61,7 +91,7 @@ def breaks(statements):
 def understood(loop):
     """Whether all jumps of a loop stand in `if`s and loops."""
     return not strange([loop]) and not any(
-        isinstance(n, (ast.With, ast.AsyncWith)) and jumps([n]) for n in inside(loop.body)
+        type(n) in (ast.With, ast.AsyncWith) and jumps([n]) for n in inside(loop.body)
     )
 
 
@@ -162,7 +192,7 @@ class Jumps:
         if not leaves(s) or not understood(s):
             return [s]
         self.changed = True
-        returns = any(isinstance(n, ast.Return) for n in inside(s.body))
+        returns = any(type(n) is ast.Return for n in inside(s.body))
         forever = isinstance(s, ast.While) and isinstance(s.test, ast.Constant) and s.test.value
         only = forever and not any(breaks(s.body))  # by a return it ends, or never
         before, mine = [], returns and self.returned is None
@@ -176,7 +206,7 @@ class Jumps:
             s.test, s.body = ast.Constant(True), [ast.copy_location(leave, s), *s.body]
         s.body, _ = self.block(s.body, (stop, left))
         self.without_reads(s, left)
-        if any(isinstance(n, ast.Name) and n.id == stop for n in inside(s.body)):
+        if any(type(n) is ast.Name and n.id == stop for n in inside(s.body)):
             before.append(flag(stop, False))
             s.stop, after = stop, [unless(stop, after)] if after else []
             for each in after:

@@ -488,8 +488,7 @@ class TracedNames:
         self.builtins["__import__"] = self.imported
         self.numpy.__dict__["vectorize"] = functools.partial(elements.Elementwise, self)
         self.numpy.__dict__["apply_along_axis"] = elements.along_axis(self)
-        self.own = {id(np): self.numpy, id(np.random): namespace.Forbidden("np.random"),
-                    id(math): self.math}  # fmt: skip
+        self.own = {id(np): self.numpy, id(math): self.math}
         self.own[id(np.linalg)] = self.numpy.linalg
         self.scipy, self.numpy.linalg.program = names_of_scipy.served(), self.standing
         transforms = self.own[id(np.fft)] = self.numpy.fft
@@ -498,8 +497,10 @@ class TracedNames:
         self.own.update({id(getattr(builtins, name)): self.builtins[name]
                          for name in namespace.WORLD if hasattr(builtins, name)})  # fmt: skip
         self.own.update({id(getattr(math, name)): f for name, f in vars(self.math).items()})
-        self.own.update({id(getattr(np, name)): made for name, made in vars(self.numpy).items()
-                         if name[0] != "_"})  # fmt: skip
+        there = vars(np)  # np.random is not, until it is asked for
+        self.own.update(
+            {id(there[name]): made for name, made in vars(self.numpy).items() if name in there}
+        )
 
     def name(self, values):
         """Give the free names their traced values."""
@@ -674,7 +675,7 @@ class TracedNames:
         names = {"__builtins__": self.builtins, "__name__": original.__module__}
         cells = tuple(types.CellType() for _ in original.__closure__ or ())
         found = transformed(original.__code__)
-        code = found[0] if found else original.__code__
+        code = found.code if found else original.__code__
         names.update(self.flow.names() if found else {})
         made = types.FunctionType(code, names, original.__name__, None, cells or None)
         self.made[id(original)] = made  # before its names: functions call themselves

@@ -3,10 +3,6 @@
 import numpy as np
 
 from .. import ops
-from ..autodiff import batch as batching
-from ..autodiff import reverse
-from ..autodiff.scan_batch import row_by_row
-from ..autodiff.scan_even import even
 from ..base import given
 from ..base.errors import ArgumentError, DTypeError, NotSupported, ShapeError
 from ..graph.node import constant
@@ -77,6 +73,8 @@ class Rerun:
         if not isinstance(found, (ArrayValue, PythonNumber)):
             raise DTypeError(f"{name}: the function returns {type(found).__name__}, which does not "
                              "depend on its arguments as a float does")  # fmt: skip
+        from ..autodiff.scan_even import even  # start-up
+
         node = node_of(self.trace, found)
         if node.ndim:
             raise ShapeError(f"{name}: the function has to return a scalar, not an array of shape "
@@ -107,6 +105,8 @@ class Rerun:
 
     def slopes(self, argnums, has_aux):
         """The gradient of the one scalar that the function returns, alone or in front of more."""
+        from ..autodiff import reverse  # start-up
+
         several = isinstance(self.found, (tuple, list)) and len(self.found) > 1
         if given.flag(has_aux, "has_aux") and not several:
             raise ArgumentError("with has_aux the function returns its cost and what else it has")
@@ -116,6 +116,9 @@ class Rerun:
     def wide(self):
         """The results with the batch as their first axis, as Values. What each row takes for
         granted is asked of all."""
+        from ..autodiff import batch as batching  # start-up
+        from ..autodiff.scan_batch import row_by_row  # start-up
+
         leaves = []
         described = flatten(self.found, is_any, leaves)
         nodes = [node_of(self.trace, x) for x in leaves]

@@ -6,16 +6,16 @@ What is not understood stays as it is: try, del, yield. Jumps out of loops are f
 """
 
 import ast
-import copy
 import functools
 import inspect
 import linecache
 import types
 from collections import Counter
+from typing import NamedTuple
 
 import numpy as np
 
-from .jumps import SCOPES, Jumps, inside, jumps, strange
+from .jumps import SCOPES, Jumps, below, inside, jumps, strange, walk
 
 CONVERSIONS = {
     "float", "int", "bool", "type", "bool_", "intp", "int_", "single", "double",
@@ -26,12 +26,24 @@ CONVERSIONS = {
 LAMBDA = "<lambda>"
 # classes of errors of which those are that a trace refuses with
 WIDE = {"Exception", "BaseException", "RuntimeError", "NotImplementedError"}
+CHOICES = (ast.IfExp, ast.BoolOp, ast.UnaryOp, ast.Compare)
 LATE = (ast.FunctionDef, ast.Lambda, ast.GeneratorExp)  # these may run after the turn they are of
+
+
+class Changed(NamedTuple):
+    """Code with its control flow as calls, and the function that it was made from."""
+
+    code: types.CodeType
+    node: ast.FunctionDef
+
+    @property
+    def source(self):
+        return ast.unparse(self.node)
 
 
 @functools.lru_cache(1024)
 def transformed(code):
-    """(code with the control flow of `code` as calls, its source); None where there is none, in
+    """What `code` is with its control flow as calls, a Changed; None where there is none, in
     generators, where there is no source, or where the source is not that of the code."""
     if code.co_flags & inspect.CO_GENERATOR:
         return None
@@ -47,10 +59,10 @@ def transformed(code):
     nodes = places.get((code.co_name, code.co_firstlineno), ())
     if code.co_name == LAMBDA and len(nodes) > 1:
         nodes = of_lambda(nodes, code)
-    if len(nodes) != 1 or any(map(mangled, ast.walk(nodes[0]))):
+    if len(nodes) != 1 or any(map(mangled, walk(nodes[0]))):
         return None
-    node = copy.deepcopy(nodes[0])
-    if isinstance(node, ast.Lambda):
+    node = copied(nodes[0])
+    if type(node) is ast.Lambda:
         node = as_def(node)
     node.decorator_list, node.returns = [], None
     try:
@@ -59,18 +71,18 @@ def transformed(code):
         return None
     if found is None or found.co_freevars != code.co_freevars:
         return None
-    return found, ast.unparse(node)
+    return Changed(found, node)
 
 
 @functools.lru_cache(16)
 def parsed(filename, text):
     """({(name, first line): its functions that begin there}, code) of a file."""
     places = {}
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef):
+    for node in walk(ast.parse(text)):
+        if type(node) is ast.FunctionDef:
             first = min(d.lineno for d in (node, *node.decorator_list))
             places.setdefault((node.name, first), []).append(node)
-        elif isinstance(node, ast.Lambda):
+        elif type(node) is ast.Lambda:
             places.setdefault((LAMBDA, node.lineno), []).append(node)
     return places, compile(text, filename, "exec", dont_inherit=True)
 
@@ -111,6 +123,17 @@ def mangled(node):
     return name[:2] == "__" and name[-2:] != "__"
 
 
+def copied(node):
+    """Another tree like one, or a list of such."""
+    if type(node) is list:
+        return [copied(each) for each in node]
+    if not hasattr(node, "_fields"):
+        return node
+    new = type(node)()
+    new.__dict__.update({name: copied(value) for name, value in vars(node).items()})
+    return new
+
+
 def compiled(node, code):
     """The code of the function `node`, whose free names are those of `code`."""
     outer = ast.parse("def outer():\n    pass").body[0]
@@ -132,20 +155,17 @@ def inner_code(code, name):
 
 def bound(statements):
     """The names that statements bind, in order."""
-    found = {}
+    found, of_comprehensions = {}, set()
     for node in inside(statements):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        if type(node) is ast.Name and type(node.ctx) is ast.Store:
             found[node.id] = None
-        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        elif type(node) in (ast.FunctionDef, ast.ClassDef):
             found[node.name] = None
-    for node in inside(statements):
-        if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-            own = {n.id for g in node.generators for n in ast.walk(g.target)
-                   if isinstance(n, ast.Name)}  # fmt: skip
-            if own & found.keys() and own & only_in_comprehensions(statements):
-                for name in own & only_in_comprehensions(statements):
-                    found.pop(name, None)
-    return list(found)
+        elif type(node) is ast.comprehension:
+            of_comprehensions |= {n.id for n in walk(node.target) if type(n) is ast.Name}
+    if of_comprehensions:
+        of_comprehensions &= only_in_comprehensions(statements)
+    return [name for name in found if name not in of_comprehensions]
 
 
 def only_in_comprehensions(statements):
@@ -154,41 +174,42 @@ def only_in_comprehensions(statements):
     stack = list(statements)
     while stack:
         node = stack.pop()
-        if isinstance(node, ast.comprehension):
-            own |= {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
+        if type(node) is ast.comprehension:
+            own |= {n.id for n in walk(node.target) if type(n) is ast.Name}
             stack += [node.iter, *node.ifs]
             continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        if type(node) is ast.Name and type(node.ctx) is ast.Store:
             others.add(node.id)
-        if not isinstance(node, SCOPES):
-            stack += list(ast.iter_child_nodes(node))
+        if type(node) not in SCOPES:
+            stack += below(node)
     return own - others
 
 
 def uses(node):
     """How often each name occurs below, functions inside of it included."""
-    return Counter(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+    return Counter(n.id for n in walk(node) if type(n) is ast.Name)
 
 
-def set_first(name, statements):
-    """Whether statements bind a name before anything can read it, in every turn."""
+def set_first(name, statements, uses):
+    """Whether statements bind a name before anything can read it, in every turn. uses: the function
+    of that name, which may remember."""
     for statement in statements:
-        if not any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(statement)):
+        if not uses(statement)[name]:
             continue
-        if isinstance(statement, ast.Assign):
+        if type(statement) is ast.Assign:
             if uses(statement.value)[name]:
                 return False
             targets = [t for target in statement.targets for t in getattr(target, "elts", [target])]
-            return any(isinstance(t, ast.Name) and t.id == name for t in targets)
+            return any(type(t) is ast.Name and t.id == name for t in targets)
         alone = not sum(uses(other)[name] for other in statements if other is not statement)
-        if isinstance(statement, ast.If) and alone and not uses(statement.test)[name]:
+        if type(statement) is ast.If and alone and not uses(statement.test)[name]:
             sides = [b for b in (statement.body, statement.orelse) if sum(uses(s)[name] for s in b)]
-            return all(set_first(name, b) for b in sides)
-        if not isinstance(statement, ast.For) or uses(statement.iter)[name]:
+            return all(set_first(name, b, uses) for b in sides)
+        if type(statement) is not ast.For or uses(statement.iter)[name]:
             return False
         if alone:
             target = ast.Assign([statement.target], ast.Constant(None))
-            return set_first(name, [target, *statement.body])
+            return set_first(name, [target, *statement.body], uses)
         return False
     return False
 
@@ -215,19 +236,17 @@ def thunk(expression):
 
 def assigns(node):
     """Whether an expression cannot be moved into a function of its own."""
-    return any(isinstance(n, (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await))
-               for n in ast.walk(node))  # fmt: skip
+    return any(type(n) in (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)
+               for n in walk(node))  # fmt: skip
 
 
 def links(node):
     """A chain a < b < c as `a < b and b < c`; None where it is none, or b is to be called once."""
-    if len(node.ops) < 2 or any(
-        isinstance(n, ast.Call) for c in node.comparators for n in ast.walk(c)
-    ):
+    if len(node.ops) < 2 or any(type(n) is ast.Call for c in node.comparators for n in walk(c)):
         return None
     left = [node.left, *node.comparators]
     parts = [ast.Compare(a, [op], [b]) for a, op, b in zip(left, node.ops, node.comparators)]
-    return placed(ast.BoolOp(ast.And(), copy.deepcopy(parts)), node)
+    return placed(ast.BoolOp(ast.And(), copied(parts)), node)
 
 
 def among(node):
@@ -238,16 +257,16 @@ def among(node):
     ):
         return None
     plain = all(isinstance(i, ast.Constant) and type(i.value) in (int, float) for i in items.elts)
-    if not plain or not items.elts or any(isinstance(n, ast.Call) for n in ast.walk(node.left)):
+    if not plain or not items.elts or any(type(n) is ast.Call for n in walk(node.left)):
         return None
-    parts = [ast.Compare(copy.deepcopy(node.left), [ast.Eq()], [i]) for i in items.elts]
+    parts = [ast.Compare(copied(node.left), [ast.Eq()], [i]) for i in items.elts]
     found = ast.BoolOp(ast.Or(), parts) if len(parts) > 1 else parts[0]
     return placed(ast.UnaryOp(ast.Not(), found) if isinstance(op, ast.NotIn) else found, node)
 
 
 def placed(new, old):
     """A new node, and what is new below it, at the line of an old one."""
-    for node in ast.walk(new):
+    for node in walk(new):
         if "lineno" in node._attributes and not hasattr(node, "lineno"):
             ast.copy_location(node, old)
     return new
@@ -257,11 +276,11 @@ def only_called(s, within, everywhere):
     """The lambdas below a statement that have a name which is called there, and is nowhere else:
     none of them outlives a turn."""
     found, called = {}, Counter()
-    for node in ast.walk(s):
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
+    for node in walk(s):
+        if type(node) is ast.Assign and isinstance(node.value, ast.Lambda):
             if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
                 found.setdefault(node.targets[0].id, []).append(node.value)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        if type(node) is ast.Call and isinstance(node.func, ast.Name):
             called[node.func.id] += 1
     return {made for name, lambdas in found.items() for made in lambdas
             if within[name] == everywhere[name] == called[name] + len(lambdas)}  # fmt: skip
@@ -279,7 +298,7 @@ class FunctionSource:
         node, args = self.node, self.node.args
         every = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
         start = 1 if ast.get_docstring(node, clean=False) is not None else 0
-        names = [n for n in inside(node.body) if isinstance(n, (ast.Global, ast.Nonlocal))]
+        names = [n for n in inside(node.body) if type(n) in (ast.Global, ast.Nonlocal)]
         if names:
             return False
         self.grown = grown(node.body)
@@ -297,9 +316,9 @@ class FunctionSource:
     def guard_handlers(self):
         """Let handlers of every error ask first what they caught: see Flow.caught. Whether there
         are such."""
-        handlers = [h for n in ast.walk(self.node) if isinstance(n, ast.Try) for h in n.handlers
-                    if h.type is None or any(isinstance(t, ast.Name) and t.id in WIDE
-                                             for t in ast.walk(h.type))]  # fmt: skip
+        handlers = [h for n in walk(self.node) if type(n) is ast.Try for h in n.handlers
+                    if h.type is None or any(type(t) is ast.Name and t.id in WIDE
+                                             for t in walk(h.type))]  # fmt: skip
         for handler in handlers:
             asked = ast.Expr(call("_ck_caught"))
             handler.body.insert(0, placed(asked, handler.body[0]))
@@ -309,7 +328,7 @@ class FunctionSource:
     def declared(names, body, at):
         """Names made known as a function's own, without a value, where functions inside of `body`
         bind them."""
-        inner = {name for s in body for n in ast.walk(s) if isinstance(n, ast.Nonlocal)
+        inner = {name for s in body for n in walk(s) if type(n) is ast.Nonlocal
                  for name in n.names}  # fmt: skip
         names = [n for n in names if n in inner]
         if not names:
@@ -320,10 +339,10 @@ class FunctionSource:
 
     def convert(self, node):
         """float(x), int(x), bool(x), type(x) and np.float32(x) as calls that know values."""
-        for n in ast.walk(node):
+        for n in walk(node):
             callee = getattr(n, "func", None)
             name = getattr(callee, "id", getattr(callee, "attr", ""))
-            if isinstance(n, ast.Call) and (
+            if type(n) is ast.Call and (
                 name in CONVERSIONS and len(n.args) == 1 and not n.keywords
                 and not isinstance(n.args[0], ast.Starred)
             ):  # fmt: skip
@@ -348,7 +367,7 @@ class FunctionSource:
     def tail(self, statements):
         """Statements at whose end the function returns: an `if` with returns becomes a value."""
         for k, s in enumerate(statements):
-            if not isinstance(s, ast.If) or not jumps([s]):
+            if type(s) is not ast.If or not jumps([s]):
                 continue
             rest = statements[k + 1 :]
             ends = returns(s.body), returns(s.orelse)
@@ -371,15 +390,15 @@ class FunctionSource:
 
     def statement(self, s):
         """What stands for one statement, as a list."""
-        if isinstance(s, ast.For) and not (s.orelse or jumps(s.body) or strange(s.body)):
+        if type(s) is ast.For and not (s.orelse or jumps(s.body) or strange(s.body)):
             return self.for_(s)
-        if isinstance(s, ast.While) and not (s.orelse or jumps(s.body) or strange(s.body)):
+        if type(s) is ast.While and not (s.orelse or jumps(s.body) or strange(s.body)):
             return self.while_(s)
-        if isinstance(s, ast.If) and not (jumps([s]) or strange([s])):
+        if type(s) is ast.If and not (jumps([s]) or strange([s])):
             return self.if_(s)
-        if isinstance(s, ast.FunctionDef) and not strange(s.body):
+        if type(s) is ast.FunctionDef and not strange(s.body):
             self.changed |= FunctionSource(s).change()
-        if isinstance(s, SCOPES):
+        if type(s) in SCOPES:
             return [s]
         if self.grown:
             s = self.listed(s)
@@ -398,83 +417,34 @@ class FunctionSource:
 
     def expressions(self, s):
         """A statement whose expressions `a if test else b`, `a and b` and `not a` are calls."""
-        function = self
-
-        class Choices(ast.NodeTransformer):
-            def visit_IfExp(self, node):
-                if assigns(node):
-                    return self.generic_visit(node)
-                function.changed = True
-                test = function.test(self.truth(node.test))
-                body, orelse = self.visit(node.body), self.visit(node.orelse)
-                return placed(call("_ck_either", test, thunk(body), thunk(orelse)), node)
-
-            def truth(self, node):
-                """A condition, whose and, or and not are not values."""
-                if isinstance(node, ast.BoolOp):
-                    node.values = [self.truth(v) for v in node.values]
-                elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-                    node.operand = self.truth(node.operand)
-                elif isinstance(node, ast.Compare):
-                    self.generic_visit(node)
-                else:
-                    node = self.visit(node)
-                return node
-
-            def visit_BoolOp(self, node):
-                self.generic_visit(node)
-                if assigns(node):
-                    return node
-                function.changed = True
-                name = "_ck_all" if isinstance(node.op, ast.And) else "_ck_any"
-                *first, last = node.values
-                for value in first[::-1]:
-                    last = call(name, value, thunk(last))
-                return placed(last, node)
-
-            def visit_UnaryOp(self, node):
-                self.generic_visit(node)
-                if not isinstance(node.op, ast.Not) or assigns(node):
-                    return node
-                function.changed = True
-                return placed(call("_ck_not", node.operand), node)
-
-            def visit_Compare(self, node):
-                parts = links(node)
-                return self.generic_visit(node) if parts is None else self.visit_BoolOp(parts)
-
-            def visit_Lambda(self, node):
-                return node
-
-            visit_FunctionDef = visit_ListComp = visit_SetComp = visit_DictComp = visit_Lambda
-            visit_GeneratorExp = visit_Lambda
-
-        return s if isinstance(s, SCOPES) else Choices().visit(s)
+        plain = type(s) in SCOPES or not any(type(n) in CHOICES for n in walk(s))
+        return s if plain else Choices(self).visit(s)
 
     def test(self, node):
         """A condition whose and, or, not and chains are calls."""
         if assigns(node):
             return node
-        if isinstance(node, ast.BoolOp):
+        if type(node) is ast.BoolOp:
             name = "_ck_and" if isinstance(node.op, ast.And) else "_ck_or"
             *first, last = [self.test(v) for v in node.values]
             for value in first[::-1]:
                 last = call(name, value, thunk(last))
             return placed(last, node)
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        if type(node) is ast.UnaryOp and isinstance(node.op, ast.Not):
             return placed(call("_ck_not", self.test(node.operand)), node)
-        parts = links(node) or among(node) if isinstance(node, ast.Compare) else None
+        parts = links(node) or among(node) if type(node) is ast.Compare else None
         return self.expressions(node) if parts is None else self.test(parts)
 
     def own_names(self, s, body):
         """(names of a loop that belong to the function, those that one turn has for itself)."""
-        names, within = bound([s]), uses(s)
-        late = [n for n in ast.walk(s) if isinstance(n, LATE)]
+        names, known = bound([s]), functools.cache(uses)
+        within = known(s)
+        late = [n for n in walk(s) if type(n) in LATE]
         if late and not set(late) <= only_called(s, within, self.uses):
             return names, []
-        target = ast.Assign([s.target], ast.Constant(None)) if isinstance(s, ast.For) else None
+        target = ast.Assign([s.target], ast.Constant(None)) if type(s) is ast.For else None
         order = [target, *body] if target is not None else body
-        own = [n for n in names if within[n] == self.uses[n] and set_first(n, order)]
+        own = [n for n in names if within[n] == self.uses[n] and set_first(n, order, known)]
         return [n for n in names if n not in own], own
 
     def for_(self, s):
@@ -507,25 +477,80 @@ class FunctionSource:
         return [*[made for made, _ in sides], placed(ast.Expr(done), s)]
 
 
+class Choices(ast.NodeTransformer):
+    """The choices of an expression as calls."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def visit_IfExp(self, node):
+        if assigns(node):
+            return self.generic_visit(node)
+        self.function.changed = True
+        test = self.function.test(self.truth(node.test))
+        body, orelse = self.visit(node.body), self.visit(node.orelse)
+        return placed(call("_ck_either", test, thunk(body), thunk(orelse)), node)
+
+    def truth(self, node):
+        """A condition, whose and, or and not are not values."""
+        if type(node) is ast.BoolOp:
+            node.values = [self.truth(v) for v in node.values]
+        elif type(node) is ast.UnaryOp and isinstance(node.op, ast.Not):
+            node.operand = self.truth(node.operand)
+        elif type(node) is ast.Compare:
+            self.generic_visit(node)
+        else:
+            node = self.visit(node)
+        return node
+
+    def visit_BoolOp(self, node):
+        self.generic_visit(node)
+        if assigns(node):
+            return node
+        self.function.changed = True
+        name = "_ck_all" if isinstance(node.op, ast.And) else "_ck_any"
+        *first, last = node.values
+        for value in first[::-1]:
+            last = call(name, value, thunk(last))
+        return placed(last, node)
+
+    def visit_UnaryOp(self, node):
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Not) or assigns(node):
+            return node
+        self.function.changed = True
+        return placed(call("_ck_not", node.operand), node)
+
+    def visit_Compare(self, node):
+        parts = links(node)
+        return self.generic_visit(node) if parts is None else self.visit_BoolOp(parts)
+
+    def visit_Lambda(self, node):
+        return node
+
+    visit_FunctionDef = visit_ListComp = visit_SetComp = visit_DictComp = visit_Lambda
+    visit_GeneratorExp = visit_Lambda
+
+
 def grown(statements):
     """The names of lists that statements make and loops among them append to."""
     found = set()
     for loop in inside(statements):
-        if isinstance(loop, (ast.For, ast.While)):
-            found |= {appended_to(n.value) for n in inside(loop.body) if isinstance(n, ast.Expr)}
+        if type(loop) in (ast.For, ast.While):
+            found |= {appended_to(n.value) for n in inside(loop.body) if type(n) is ast.Expr}
     return found & {name for n in inside(statements) for _, name in lists_made(n)}
 
 
 def lists_made(s):
     """(list as it is written, name) of each in `name = [...]` or `a, name = b, [...]`."""
-    if not isinstance(s, ast.Assign) or len(s.targets) != 1:
+    if type(s) is not ast.Assign or len(s.targets) != 1:
         return
     pairs = [(s.value, s.targets[0])]
     if isinstance(s.value, ast.Tuple) and isinstance(s.targets[0], ast.Tuple):
         values, targets = s.value.elts, s.targets[0].elts
         pairs = zip(values, targets) if len(values) == len(targets) else ()
     for value, target in pairs:
-        if isinstance(value, ast.List) and isinstance(target, ast.Name):
+        if isinstance(value, ast.List) and type(target) is ast.Name:
             yield value, target.id
 
 
@@ -542,7 +567,7 @@ class ListsMade(ast.NodeTransformer):
 def appended_to(node):
     """The name of `name.append(x)`, or None."""
     func = getattr(node, "func", None)
-    plain = isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords
+    plain = type(node) is ast.Call and len(node.args) == 1 and not node.keywords
     if plain and isinstance(func, ast.Attribute) and func.attr == "append" and isinstance(
         func.value, ast.Name
     ) and not isinstance(node.args[0], ast.Starred):  # fmt: skip
@@ -553,7 +578,7 @@ def appended_to(node):
 def loop_jumps(s):
     """The breaks and continues inside of a statement, and returns inside of its loops."""
     for node in inside([s]):
-        if isinstance(node, (ast.Break, ast.Continue)):
+        if type(node) in (ast.Break, ast.Continue):
             yield node
-        if isinstance(node, (ast.For, ast.While)):
-            yield from (n for n in inside(node.body) if isinstance(n, ast.Return))
+        if type(node) in (ast.For, ast.While):
+            yield from (n for n in inside(node.body) if type(n) is ast.Return)

@@ -146,7 +146,9 @@ class Trace(Owner):
         return super().array(x, dtype)
 
     def operand(self, x):
-        return super().operand(x.decided() if changes(self.rule, [x]) else x)
+        return super().operand(
+            x.decided() if isinstance(x, MaybeNumber) and changes(self.rule, [x]) else x
+        )
 
     def call(self, function, args, kwargs):
         leaves = leaves_of([args, list(kwargs.values())])

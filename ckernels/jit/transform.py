@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..autodiff import reverse
-from ..autodiff.scan_even import even
 from ..base import given
 from ..base.errors import ArgumentError, CKernelsError, NotSupported, ShapeError
 from ..numpy.value import ArrayValue
@@ -224,6 +222,9 @@ def jacobian(function: Callable, argnums: int | Sequence[int] = 0) -> Callable[.
     """
 
     def apply(trace, f, args, kwargs):
+        from ..autodiff import reverse  # start-up
+        from ..autodiff.scan_even import even  # start-up
+
         inside = Rerun(trace, f, args, kwargs, numbered(argnums, len(args), "jacobian"),
                        slopes="jacobian")  # fmt: skip
 
@@ -304,6 +305,9 @@ def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> 
 
 def _pushed(function):
     def apply(trace, f, args, kwargs):
+        from ..autodiff import reverse  # start-up
+        from ..autodiff.scan_even import even  # start-up
+
         primals, tangents = args
         inside = Rerun(trace, f, primals, {}, tuple(range(len(primals))), slopes="jvp")
         given = []
@@ -356,6 +360,9 @@ def vjp(function: Callable, *primals: Any) -> tuple[Any, Callable[[Any], tuple]]
     """
 
     def apply(trace, f, args, kwargs):
+        from ..autodiff import reverse  # start-up
+        from ..autodiff.scan_even import even  # start-up
+
         *points, cotangent = args
         inside = Rerun(trace, f, points, {}, tuple(range(len(points))), slopes="vjp")
         leaves, given = [], []

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import ops
+from ..base.dtypes import is_complex
 from ..base.errors import NotSupported
 from ..graph.node import Node, constant, item
 from ..graph.shapes import axis_of
@@ -23,7 +24,6 @@ from ..ops.indexing.advanced import is_window
 from ..ops.ragged import masked, terms, unmasked
 from ..ops.scan import Carry, ScanSignature, scan_node
 from ..ops.spectra import LENGTHS
-from ..rewrite.pairs import left_to_numpy
 from . import namespace
 from .halves import Halves
 from .jumps import RESULT
@@ -664,13 +664,7 @@ class Turns:
         if self.same:
             self.outputs(lambda outs: rebuild(outs, self.same))
         if self.trace.types_matter:  # there is NumPy to take them
-            nows = [now for _, _, now in self.carries]
-            if left_to_numpy(nows, is_short_transform):
-                raise InNumPy("complex numbers in a turn, where each would be a call of NumPy")
-            if any(is_short_transform(n) and n.shape[-1] is None for n in toposort(nows)):
-                self.trace.pin_sizes()  # which decide whether it is one
-            if any(n.op.name in DECIDED for n in toposort(nows)):
-                raise InNumPy("shapes that data decide in each turn, which would be calls of NumPy")
+            self.refuse_calls([now for _, _, now in self.carries])
         own = list(self.trace.of_turns())
         self.outputs(lambda outs: masked(outs, own, self.trace.slices))
         nows = [now for _, _, now in self.carries]
@@ -678,6 +672,19 @@ class Turns:
         few = not counted or self.count <= MOST_HALVINGS
         if few and self.trace.types_matter and unmasked(nows, True) is not None:
             raise Unmasked(UNMASKED)
+
+    def refuse_calls(self, nows):
+        """InNumPy if a turn has work that would be a call of NumPy's."""
+        order = toposort(nows)
+        if any(is_complex(n.dtype) for n in order):
+            from ..rewrite.pairs import left_to_numpy  # start-up
+
+            if left_to_numpy(nows, is_short_transform):
+                raise InNumPy("complex numbers in a turn, where each would be a call of NumPy")
+        if any(is_short_transform(n) and n.shape[-1] is None for n in order):
+            self.trace.pin_sizes()  # which decide whether it is one
+        if any(n.op.name in DECIDED for n in order):
+            raise InNumPy("shapes that data decide in each turn, which would be calls of NumPy")
 
     def end_at_lost_reads(self):
         """Let the trace be for calls in which what a turn reads, and nothing takes, exists: NumPy

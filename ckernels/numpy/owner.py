@@ -96,11 +96,13 @@ class Owner:
     def operands(self, args):
         """The operands of a ufunc. A Python int that meets integers narrower than 64 bits is
         pinned: whether it fits decides about an error."""
-        narrow = any(isinstance(a, (ArrayValue, np.ndarray, np.generic)) and a.dtype.kind in "iu"
-                     and a.dtype != np.int64 for a in args)  # fmt: skip
-        pinned = [narrow and isinstance(a, self.numbers) and a.kind is int and not a.symbolic
-                  for a in args]  # fmt: skip
-        return [a.pin() if pin else self.operand(a) for a, pin in zip(args, pinned)]
+        ints = [isinstance(a, self.numbers) and a.kind is int and not a.symbolic for a in args]
+        if any(ints) and not any(
+            isinstance(a, (ArrayValue, np.ndarray, np.generic)) and a.dtype.kind in "iu"
+            and a.dtype != np.int64 for a in args
+        ):  # fmt: skip
+            ints = [False] * len(ints)
+        return [a.pin() if pin else self.operand(a) for a, pin in zip(args, ints)]
 
     def array(self, x, dtype=None):
         """np.asarray(x, dtype), as a ArrayValue."""

@@ -580,6 +580,8 @@ def _masked(owner, ufunc, args):
     if ufunc.signature is not None:
         return _rows_under(owner, ufunc, args)
     parts = [a.masked for a in args if isinstance(a, ArrayValue) and a.masked is not None]
+    if not parts:
+        return None, owner.operands(args)
     masks = {mask for _, mask in parts}
     others = [a for a in args if not (isinstance(a, ArrayValue) and a.masked is not None)]
     if len(masks) == 1 and len({whole.ndim for whole, _ in parts}) == 1 and all(

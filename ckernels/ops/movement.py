@@ -303,8 +303,8 @@ def broadcast_to(x, sizes):
 
 def sliced_size(size, start, stop, step):
     """Length of range(size)[start:stop:step]; None when the size is unknown and matters."""
-    if size is None:
-        return None
+    if size is None or type(size) is int and start is stop is None and step == 1:
+        return size
     return indices((start, stop, step), size).count
 
 
@@ -343,6 +343,7 @@ Op(
 )
 
 
+WHOLE = (None, None, 1)
 FAR = 1 << 62  # no axis is so long: ints beyond it mean the same, and fit in int64
 STRIDE = 1 << 40  # nor has anybody an axis of which two elements are so far apart
 
@@ -354,6 +355,8 @@ def near(n, most=FAR):
 
 def normal_slice(s, size):
     """(start, stop, step) of ints and None in a normal form: whole axes are (None, None, 1)."""
+    if s == WHOLE and type(size) is not Size:  # which may be asked whether it is 0
+        return s
     start, stop, step = s
     step = 1 if step is None else near(step, STRIDE)
     if step == 0:

@@ -30,10 +30,13 @@ from ..plan.template import InstructionSummary, OracleCall, Template
 
 FORMAT = 6
 CLASSES = 16  # plans that are kept for one graph and kind of shapes
-LARGEST = 1 << 20  # bytes of constants that a stored plan may hold
+LARGEST = 1 << 23  # bytes of constants that a stored plan may hold
+# rooms whose files decide what becomes of a graph; the others make graphs
+ENGINE = ("base", "graph", "ops", "autodiff", "rewrite", "schedule", "codegen", "templates",
+          "compiler", "plan", "runtime")  # fmt: skip
 FLAGS = ("optimizer", "openmp_elemwise_minsize", "on_compile_error")
 INERT = having("inert")
-_code = None
+_code = {}
 
 
 class Unknown(Exception):
@@ -43,25 +46,27 @@ class Unknown(Exception):
 # ---- the key --------------------------------------------------------------------------------
 
 
-def code_version():
-    """A digest of the library's version and of its files by size and time of change.
+def code_version(rooms=ENGINE):
+    """A digest of the library's version and of its files by size and time of change: those at the
+    top and below some rooms, or below all.
 
     Plans depend on these files. To digest their content would take 9 ms at each start. The version
     tells releases apart where a packager gives all files one time.
     """
-    global _code
-    if _code is None:
+    if rooms not in _code:
         root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-        found, rooms, version = [], [root], VERSION
-        for room in rooms:
-            for entry in os.scandir(room):
+        found, folders = [], [root]
+        for folder in folders:
+            for entry in os.scandir(folder):
                 if entry.name.endswith((".py", ".in", ".so")):
                     info = entry.stat()
                     found.append((entry.path[len(root) :], info.st_size, info.st_mtime_ns))
-                elif entry.is_dir() and entry.name != "__pycache__":
-                    rooms.append(entry.path)
-        _code = hashlib.sha256(repr((FORMAT, version, sorted(found))).encode()).hexdigest()
-    return _code
+                elif folder != root or rooms is None or entry.name in rooms:
+                    if entry.name != "__pycache__" and entry.is_dir():
+                        folders.append(entry.path)
+        text = repr((FORMAT, VERSION, sorted(found)))
+        _code[rooms] = hashlib.sha256(text.encode()).hexdigest()
+    return _code[rooms]
 
 
 def settings():
@@ -105,12 +110,13 @@ class Description:
         name = node.op.name
         if name in ("placeholder", "variable"):
             raise Unknown(f"{name} from outside")
-        if node.op.home.partition(".")[0] != PACKAGE:
+        package, _, home = node.op.home.partition(".")
+        if package != PACKAGE:
             raise Unknown(f"{name}, which {node.op.home} declares")
-        attrs = ""
+        attrs = "" if home.partition(".")[0] in ENGINE else f"{code_version(None)};"
         if node.attrs:
             inert = INERT.get(name, ())
-            attrs = ";".join(
+            attrs += ";".join(
                 [
                     f"{k}={self.attribute(k, v)}"
                     for k, v in sorted(node.attrs.items())

@@ -202,7 +202,7 @@ def test_gradients_through_a_loop_that_is_left():
 
 
 def source(function):
-    return transformed(function.__code__)[1].replace("lambda :", "lambda:")  # Python 3.10's
+    return transformed(function.__code__).source.replace("lambda :", "lambda:")  # Python 3.10's
 
 
 def test_flags_stand_for_jumps():

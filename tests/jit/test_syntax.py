@@ -30,7 +30,7 @@ def between(x):
 
 
 def test_a_loop_is_a_call_of_its_body():
-    assert transformed(rows.__code__)[1] == textwrap.dedent('''\
+    assert transformed(rows.__code__).source == textwrap.dedent('''\
         def rows(x):
             """What it does."""
             if False:
@@ -47,7 +47,7 @@ def test_a_loop_is_a_call_of_its_body():
 
 
 def test_tests_are_calls():
-    source = transformed(between.__code__)[1].replace("lambda :", "lambda:")  # Python 3.10's
+    source = transformed(between.__code__).source.replace("lambda :", "lambda:")  # Python 3.10's
     assert "return _ck_and(low < 5, lambda: _ck_not(high > 3))" in source
     assert "_ck_if(_ck_and(0 < x[low], lambda: x[low] <= 1), _ck_then" in source
     assert "_ck_either(x[low], lambda: high + 1, lambda: high)" in source
@@ -60,7 +60,7 @@ def values(x, flags):
 
 
 def test_and_or_not_and_chains_are_calls_where_they_are_values():
-    source = transformed(values.__code__)[1].replace("lambda :", "lambda:")
+    source = transformed(values.__code__).source.replace("lambda :", "lambda:")
     source = source.replace("for (a, b) in", "for a, b in")  # as Python 3.10 writes it
     assert ("y = _ck_any(x, lambda: _ck_all(_ck_all(0 < x, lambda: x <= 1), "
             "lambda: _ck_not(flags[0])))") in source  # fmt: skip
@@ -69,7 +69,7 @@ def test_and_or_not_and_chains_are_calls_where_they_are_values():
 
 
 def test_lines_are_those_of_the_source():
-    code = transformed(rows.__code__)[0]
+    code = transformed(rows.__code__).code
     body = next(c for c in code.co_consts if getattr(c, "co_name", "") == "_ck_body1")
     first = rows.__code__.co_firstlineno
     assert {line for _, _, line in body.co_lines()} >= {first + 3, first + 4, first + 5}
@@ -137,10 +137,11 @@ def test_lambdas_are_functions_that_return():
     if sys.version_info < (3, 11):  # which of two on one line, Python does not say
         assert transformed(by_line[0].__code__) is None
         return
-    first, second = (transformed(f.__code__)[1] for f in by_line)
+    first, second = (transformed(f.__code__).source for f in by_line)
     assert "_ck_either(x > 0, lambda: x * 2, lambda: -x)" in first
     assert second.startswith("def _lambda(x, k=3):") and "x - k" in second
-    assert "x + y" in transformed(nested(1).__code__)[1] and transformed(nested.__code__) is None
+    assert "x + y" in transformed(nested(1).__code__).source
+    assert transformed(nested.__code__) is None
     assert transformed((lambda x: x + 1).__code__) is None
 
 

@@ -2,6 +2,8 @@
 op comes from."""
 
 import itertools
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +12,8 @@ from api.empty_cases import CASES
 import ckernels as K
 import ckernels.compat.theano.tensor as T
 from ckernels.errors import CKernelsError
-from ckernels.graph.node import Literal, Node, make
-from ckernels.graph.op import REGISTRY, having
+from ckernels.graph.node import Literal, Node, make, placeholder
+from ckernels.graph.op import REGISTRY, Op, having
 from ckernels.graph.walk import toposort
 from ckernels.ops.bodies import Body, closed
 from ckernels.runtime import stored
@@ -191,3 +193,54 @@ def test_special_functions_share_no_plan():
     for name in names:
         f = K.function([K.Tensor(z.node)], K.Tensor(special.special(name, z.node)))
         np.testing.assert_array_equal(f(point), getattr(np, name)(point), err_msg=name)
+
+
+# --- the version of the code --------------------------------------------------------------------
+
+
+def test_files_of_the_engine_are_in_the_key_and_those_of_its_fronts_are_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(stored, "__file__", str(tmp_path / "runtime" / "stored.py"))
+    for name in ("runtime", "ops/indexing", "keras3", "templates"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("one.py", "ops/indexing/two.py", "templates/three.c.in", "keras3/four.py"):
+        (tmp_path / name).write_text("1")
+
+    def versions():
+        monkeypatch.setattr(stored, "_code", {})
+        return stored.code_version(), stored.code_version(None)
+
+    was = versions()
+    for name in ("one.py", "ops/indexing/two.py", "templates/three.c.in"):
+        (tmp_path / name).write_text("22")
+        now = versions()
+        assert now[0] != was[0] and now[1] != was[1]
+        was = now
+    (tmp_path / "keras3/four.py").write_text("22")
+    now = versions()
+    assert now[0] == was[0] and now[1] != was[1]
+
+
+def test_ops_that_a_front_declares_have_all_files_in_their_key(monkeypatch):
+    def text(home, version):
+        op = Op("of_front", "opaque", lambda attrs, x: (x.dtype, x.shape), lambda attrs, x: x)
+        del REGISTRY["of_front"]
+        op.home = home
+        monkeypatch.setattr(stored, "code_version", lambda rooms=stored.ENGINE: version[rooms])
+        written, x = stored.Description(), placeholder("float32", (3,))
+        written.leaf(x, "x")
+        return written.text(make(op, (x,)))
+
+    versions = [{None: whole, stored.ENGINE: "engine"} for whole in ("a", "b")]
+    front, engine = ([text(home, v) for v in versions]
+                     for home in ("ckernels.theano.classes.op", "ckernels.ops.own"))  # fmt: skip
+    assert front[0] != front[1] and engine[0] == engine[1]
+
+
+def test_only_the_engine_registers_what_decides_a_plan():
+    """A front's rule of batches runs while a graph is made, which the key holds."""
+    root = Path(K.__file__).parent
+    outside = [path for path in root.rglob("*.py")
+               if path.relative_to(root).parts[0] not in stored.ENGINE]  # fmt: skip
+    found = {kind for path in outside
+             for kind in re.findall(r'register_rule\(\s*"(\w+)"', path.read_text())}  # fmt: skip
+    assert found <= {"batch"}

@@ -27,7 +27,6 @@ def unique(rule, ar, return_index=False, return_inverse=False, return_counts=Fal
 def _unique(function, **options):
     if function is None:
         return
-    kind = type(function(np.zeros(1, "int64")))
 
     @row(function, array=True)
     def build(rule, x, *, sorted=True):
@@ -35,7 +34,7 @@ def _unique(function, **options):
         if dtypes.is_float(node.dtype):
             raise NotSupported("unique floats, of which NaN differ from one another")
         found = ops.unique(node, **options)
-        return kind(*found) if options else found
+        return type(function(np.zeros(1, "int64")))(*found) if options else found
 
 
 _unique(newer("unique_values"))

@@ -12,12 +12,10 @@ from ...graph.node import Node, constant, make
 from ...graph.op import Op
 from ...graph.shapes import show
 from ..base import cast, scalar, to_node, unbroadcast, zeros_like
-from ..movement import check_exact, normal_slice, slice_, sliced_size
+from ..movement import WHOLE, check_exact, normal_slice, slice_, sliced_size
 from ..shape import known_value
 
 __all__ = ["set_slice", "inc_slice", "dynamic_slice"]
-
-WHOLE = (None, None, 1)
 
 
 def check_fits(what, y, shape):
