@@ -14,7 +14,16 @@ from ..graph.shapes import product
 from ..graph.sizes import smallest
 from ..graph.walk import consumers, toposort
 from .causal import causal_offset
-from .scores import Chain, canonical, is_weights, products_of, regrouped, rescaled, swapped
+from .scores import (
+    Chain,
+    canonical,
+    is_weights,
+    one_graph,
+    products_of,
+    regrouped,
+    rescaled,
+    swapped,
+)
 
 # Scores of one matrix, and of all: fewer stay in cache, where products and one loop over rows are
 # faster, by 1.3 times for 64 by 64 and by 1.03 for 256 by 256 (Zen 4, one thread, width 64); 8 of
@@ -36,6 +45,7 @@ class NotAttention(Exception):
         return self.text.format(*(f"{name} ({at})" if at else name for name, at in places))
 
 
+@one_graph()
 def attention_blocks(roots, least=None, refused=None):
     """`roots` with attention by blocks. refused: a list that receives (softmax node, why)."""
     order = toposort(roots)

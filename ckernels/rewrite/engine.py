@@ -14,7 +14,7 @@ from ..graph.node import constant, make, making, sizes_constant
 from ..graph.op import REGISTRY, having
 from ..graph.printing import location
 from ..graph.sizes import surely
-from ..graph.walk import toposort
+from ..graph.walk import toposort, toposort_cut
 
 STEPS_PER_NODE = 20  # rule applications allowed per node of the graph before the driver stops
 LEAST_STEPS = 1000  # and beside these
@@ -473,13 +473,13 @@ def rewrite(roots, matcher, trace=None, normal=None):
     whose rules changed that node}, read and added to; such a node meets other rules only. Two
     sweeps of three over 8,000 nodes then take half as long.
     """
-    driver = _Driver(matcher, trace, {} if normal is None else normal)
-    context = making
-    before = getattr(context, "line", None)
-    try:
-        return driver.run(roots, context)
-    finally:
-        context.line = before
+    return _Driver(matcher, trace, {} if normal is None else normal)(roots)
+
+
+def remembered(matcher):
+    """A function like `rewrite` with this matcher that remembers what each node became: roots that
+    share most of a graph cost little more than one of them."""
+    return _Driver(matcher, None, {})
 
 
 class _Driver:
@@ -490,10 +490,18 @@ class _Driver:
         self.alive = []  # the table of nodes is weak: what `final` names must stay
         self.stopped = False
 
+    def __call__(self, roots):
+        context = making
+        before = getattr(context, "line", None)
+        try:
+            return self.run(roots, context)
+        finally:
+            context.line = before
+
     def run(self, roots, context):
         final, normal, matcher = self.final, self.normal, self.matcher
         self.roots, self.steps, self.budget = roots, 0, LEAST_STEPS
-        for node in toposort(roots):
+        for node in toposort_cut(roots, final):
             uid = node.uid
             if uid in final:
                 continue

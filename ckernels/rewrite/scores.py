@@ -4,9 +4,12 @@ that end in a product of matrices or a softmax, and the products that read such 
 What is found is described; what becomes of it is decided in attention.py.
 """
 
+import threading
+from contextlib import contextmanager
+
 from .. import ops
 from . import views
-from .engine import Matcher, number, rewrite
+from .engine import Matcher, number, remembered
 
 BATCH = ("reshape", "expand", "squeeze")  # views that may regroup the axes of a batch
 VIEWS = Matcher(views.family)
@@ -17,9 +20,23 @@ def is_number(x, node):
     return all(type(n) is int and n == 1 for n in x.shape) and x.dtype == node.dtype
 
 
+_passes = threading.local()  # views: what `canonical` calls while one graph is looked at
+
+
+@contextmanager
+def one_graph():
+    """Within it `canonical` remembers: each of many blocks asks about all that is before it."""
+    before = getattr(_passes, "views", None)
+    _passes.views = remembered(VIEWS)
+    try:
+        yield
+    finally:
+        _passes.views = before
+
+
 def canonical(x):
     """`x` with its views as their rules write them, so that equal ones are one node."""
-    return rewrite([x], VIEWS)[0]
+    return (getattr(_passes, "views", None) or remembered(VIEWS))([x])[0]
 
 
 def swapped(x):

@@ -14,7 +14,7 @@ from ..graph.walk import consumers, toposort
 from .attention import NotAttention, rebuilt
 from .causal import first_of
 from .engine import number
-from .scores import bare, canonical, swapped
+from .scores import bare, canonical, one_graph, swapped
 
 # Logits: 256 MB of float32. To make them once more takes time (both ways 1.12 times for width 64,
 # 1.37 for width 256, Zen 4, one thread); it saves several times their memory.
@@ -22,6 +22,7 @@ LEAST = 1 << 26
 ATTRS = {"causal": None, "fill": float("-inf"), "zero": False, "keep": 0}
 
 
+@one_graph()
 def classes_by_blocks(roots, least=None, refused=None):
     """`roots` with losses over many classes by blocks. refused: see attention_blocks."""
     order = toposort(roots)

@@ -1,11 +1,15 @@
 """Attention is found as users write it, and left alone where it almost is: near misses by name."""
 
+import sys
+from collections import Counter
+
 import numpy as np
 import pytest
 
 import ckernels as K
 from ckernels.config import config
-from ckernels.rewrite import attention
+from ckernels.graph.walk import toposort
+from ckernels.rewrite import attention, optimise
 from ckernels.runtime import stored
 
 B, H, N, M, D = 2, 3, 40, 56, 8
@@ -179,6 +183,27 @@ def test_two_layers_one_after_the_other():
     for a, b in zip(f(arrays), g(arrays)):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
     assert found(f) == ["attention", "attention", "attention_grad", "attention_grad"]
+
+
+def test_many_layers_take_linear_work():
+    """Each asks how its operands are written, of which the last ones stand on all layers."""
+
+    def calls(n):
+        q, k, v = (K.placeholder((B, N, D)) for _ in range(3))
+        x = q
+        for _ in range(n):
+            x = K.batch_dot(K.softmax(K.batch_dot(x, k, axes=(2, 2)) / np.sqrt(D)), v) + x
+        roots = [g.node for g in K.gradients(K.sum(K.square(x)), [q, k, v])]
+        seen = Counter()
+        sys.setprofile(lambda frame, event, arg: seen.update((event,)))
+        try:
+            blocks = optimise(roots)
+        finally:
+            sys.setprofile(None)
+        assert sum(node.op.name == "attention_grad" for node in toposort(blocks)) == n
+        return seen.total()
+
+    assert calls(16) < 6 * calls(4)  # linear is 4, quadratic 16
 
 
 def test_against_numpy_in_double():
