@@ -16,7 +16,7 @@ from .forms.columns import ColumnChunks, Columns
 from .forms.contraction import Contraction
 from .forms.flat import Flat, Moved, Tile
 from .forms.rows import Chunks, Rows
-from .forms.short import ShortRows
+from .forms.short import ShortChunks, ShortRows
 from .passes import interleave, moves_rows, truths_of_words
 from .print_c import APART, SCHEDULED, Printer
 from .tidy import tidy_body
@@ -24,6 +24,7 @@ from .tidy import tidy_body
 FORMS = {"flat": Flat, "tile": Tile, "rows": Rows, "chunks": Chunks, "columns": Columns,
          "bundles": Bundles, "column_chunks": ColumnChunks, "contraction": Contraction,
          "bands": BandedChunks}  # fmt: skip
+SHORT = {"flat": ShortRows, "chunks": ShortChunks}  # where operands are laid out
 HEAD = "int $name(void *const *p, const int64_t *d, int64_t lo, int64_t hi)"
 ROWS_HEAD = "static " + HEAD.replace("$name", "$name_rows")
 COLUMNS_HEAD = (
@@ -65,8 +66,8 @@ def form_of(kernel):
     """The class that writes a kernel."""
     if moves_rows(kernel):
         return Moved
-    short = kernel.form == "flat" and any(op.laid for op in kernel.operands)
-    return ShortRows if short else FORMS[kernel.form]
+    forms = SHORT if any(op.laid for op in kernel.operands) else FORMS
+    return forms.get(kernel.form) or FORMS[kernel.form]
 
 
 def written(kernel):

@@ -274,8 +274,10 @@ class OracleCall:
         if self.node.outs is None:
             result = (result,)
         for k, (out, value) in enumerate(zip(outputs, result)):
-            if self.node.op.kind == "opaque" and np.shape(value) != out.shape:
-                raise self._misfit(k, np.shape(value), out.shape)
+            if self.node.op.kind == "opaque":
+                shape = value.shape if type(value) is np.ndarray else np.shape(value)
+                if shape != out.shape:
+                    raise self._misfit(k, shape, out.shape)
             out[...] = value
 
     def _misfit(self, k, found, told):

@@ -130,6 +130,7 @@ def test_an_op_of_the_user_and_what_it_raises():
             if inputs[0].sum() > 100:
                 raise KeyError("too large")
             outputs[0][0] = inputs[0] + 1
+            np.divide(inputs[0], inputs[0])
 
         def infer_shape(self, *args):
             return args[-1]
@@ -138,6 +139,8 @@ def test_an_op_of_the_user_and_what_it_raises():
     np.testing.assert_allclose(f(Y), (Y + 1) * 2)
     with pytest.raises(KeyError, match="too large"):
         f(Y + 100)
+    with pytest.warns(RuntimeWarning, match="invalid value"):  # as in PyTensor's own modes
+        f(Y * 0)
 
 
 @pytest.mark.parametrize("nested", [False, True])

@@ -122,7 +122,8 @@ def _batch_of_agreed(b, node):
 def specified(x, sizes, what="SpecifyShape"):
     """`x`, which must have `sizes`: ints, scalar nodes, or None for any.
 
-    what: whose message an error has: "SpecifyShape", "Alloc", "Split" or "Mask".
+    what: whose message an error has: "SpecifyShape", "Alloc", "Split", "Split with none
+    below 0" or "Mask".
     """
     vector = ops.pack(*[-1 if s is None else s for s in sizes])
     return make("pytensor_specified", (x, vector), {"what": what})
@@ -144,6 +145,8 @@ def _check_specified(attrs, shape, wanted):
             )
         if attrs["what"] == "Split":
             raise ShapeError(f"Split sizes do not sum up to the {int(size)} elements of the axis")
+        if attrs["what"] == "Split with none below 0":
+            raise ShapeError("Split sizes cannot be negative")
         raise Misspecified(
             f"SpecifyShape: dim {axis} of input has shape {int(size)}, expected {int(want)}."
         )

@@ -13,6 +13,9 @@ from .nest import Nest
 
 STRIP = 16 * LANES  # columns a column program holds accumulators for: half of the registers
 CHUNK_STRIP = 4 * STRIP  # the same where one pass over rows is chunked: longer runs per page
+LINES_STRIP = 4 * LANES  # the same of several operands whose columns lie apart: their lines stay in
+# L1 from row to row. Sums of logarithms of 3,770 rows of 12 doubles, of two operands and stored,
+# take 0.21 ms by 64, 0.22 by 128, 0.25 by 256 (AVX2)
 HELD_STRIP = 4 * LANES  # columns of a strip whose rows are kept on the stack between two loops
 HELD_ROWS = LANES  # of them less than these
 UNROLL = 8  # rows a cheap column reduction takes at a time
@@ -40,7 +43,10 @@ class Columns(Nest):
 
     @property
     def width(self):
-        return HELD_STRIP if self.held else STRIP
+        if self.held:
+            return HELD_STRIP
+        apart = sum(op.run and op.inner not in (0, 1) for op in self.k.operands)
+        return LINES_STRIP if apart > 1 else STRIP
 
     def write(self):
         c = self.c

@@ -1,4 +1,4 @@
-"""Elementwise nests of short rows: the last two axes are one to the vector loop.
+"""Nests of short rows, elementwise or reduced as a whole: two axes are one to the vector loop.
 
 What is the same in each row is written down several times before the loop (cycles), what is one
 number for a row is repeated, and rows that lie apart are copied side by side, block by block
@@ -26,8 +26,9 @@ class ShortRows(Flat):
         self.kinds, self.side = self.kinds_of(), False
         self.apart = [i for i, kind in enumerate(self.kinds) if kind == laid.APART]
         self.kinds = [laid.ALONG if kind == laid.APART else kind for kind in self.kinds]
-        users = [(v, self.kinds[i]) for i, v in enumerate(kernel.values) if v.computed]
-        read = {a for v, kind in users if kind == laid.ALONG for a in v.args}
+        values = list(zip(kernel.values, self.kinds))
+        read = {a for v, kind in values if v.computed and kind == laid.ALONG for a in v.args}
+        read |= {a for v in kernel.values if v.reduces for a in v.args}
         read |= {value for _, value in kernel.stores}
         self.cycles = sorted(i for i in read if self.kinds[i] == laid.CYCLE)
         self.repeats = sorted(i for i in read if self.kinds[i] == laid.REPEAT)
@@ -38,6 +39,8 @@ class ShortRows(Flat):
         for v in self.k.values:
             if v.op in IN_MEMORY:
                 kinds.append(self.k.operands[v.operand].laid)
+            elif v.reduces:
+                kinds.append("")
             else:
                 found = {laid.ALONG if kinds[a] == laid.APART else kinds[a] for a in v.args} - {""}
                 kinds.append(found.pop() if len(found) == 1 else laid.ALONG if found else "")
@@ -46,21 +49,31 @@ class ShortRows(Flat):
     def write(self):
         c = self.c
         c.let(n=self.dims.n, length=f"n * {self.outer_sizes()[-1]}")
-        for i in (*self.cycles, *self.apart):
-            c.row_on_stack(f"t{i}", self.k.values[i].dtype, BLOCK + laid.SHORT)
-        for i in self.repeats:
-            c.row_on_stack(f"s{i}", self.k.values[i].dtype, NUMBERS)
-            c.row_on_stack(f"t{i}", self.k.values[i].dtype, BLOCK)
-        c.let(step=f"{BLOCK} / n * n")
+        self.room()
         with self.rows_in_range("length", self.outer_sizes()[:-1]):
-            self.row()
+            self.row(self.k.stores)
+
+    def room(self):
+        """Where rows of a block are laid out."""
+        c, values = self.c, self.k.values
+        for i in (*self.cycles, *self.apart):
+            c.row_on_stack(f"t{i}", values[i].dtype, BLOCK + laid.SHORT)
+        for i in self.repeats:
+            c.row_on_stack(f"s{i}", values[i].dtype, NUMBERS)
+            c.row_on_stack(f"t{i}", values[i].dtype, BLOCK)
+        c.let(step=f"{BLOCK} / n * n")
+
+    def far(self, operand):
+        """The stride of an operand from row to row."""
+        return self.strides[operand][1][-1]
 
     # ---- one range of the two axes ---------------------------------------------------------------
 
-    def row(self):
+    def row(self, stores, reductions=()):
         c, k = self.c, self.k
+        taken = tuple((i, f"a_{i}", f"bad_{i}") for i in reductions)
         for i, v in enumerate(k.values):
-            if not self.kinds[i] and not v.fixed:
+            if not (self.kinds[i] or v.fixed or v.reduces or v.level):
                 self.define(i, "a", "0")
         c.let(first="j % n")
         if self.cycles:
@@ -74,7 +87,8 @@ class ShortRows(Flat):
             for i, op in enumerate(k.operands):
                 if op.laid == laid.ALONG:
                     self.along(i)
-            with c.vector("i", "0", "count", unroll=passes.interleave(k)):
+            unroll = 0 if taken else passes.interleave(k)
+            with c.vector("i", "0", "count", taken, unroll=unroll):
                 for i, kind in enumerate(self.kinds):
                     if i in self.cycles or i in self.apart:
                         c.define_as(i, f"v{i}", f"t{i}[first + i]")
@@ -82,7 +96,9 @@ class ShortRows(Flat):
                         c.define_as(i, f"v{i}", f"t{i}[i]")
                     elif kind == laid.ALONG:
                         self.define(i, "b", "i")
-                self.put_all(k.stores, "b", "i")
+                for i, accumulator, flag in taken:
+                    c.accumulate(i, accumulator, flag, c.name(k.values[i].args[0]))
+                self.put_all(stores, "b", "i")
 
     def along(self, i):
         """b<i>: operand i at the begin of a block."""
@@ -111,7 +127,7 @@ class ShortRows(Flat):
         values = self.k.values
         made = self.cone(self.repeats, laid.REPEAT)
         read = [values[i].operand for i in made if values[i].op in IN_MEMORY]
-        apart = sorted({self.strides[o][1][-1] for o in read})
+        apart = sorted({self.far(o) for o in read})
         with c.if_(" && ".join(f"{step} == 1" for step in apart)):
             self.side = True  # gcc makes vectors of loads that it sees to be neighbours
             self.numbers_of_rows(made)
@@ -134,7 +150,7 @@ class ShortRows(Flat):
         c = self.c
         for i in self.apart:
             at = self.k.values[i].operand
-            dtype, (inner, (*_, far), _) = self.k.operands[at].dtype, self.strides[at]
+            dtype, inner, far = self.k.operands[at].dtype, self.strides[at][0], self.far(at)
             if inner == "1" and laid.as_stored(dtype):
                 c.move_rows(f"t{i}", f"a{at} + q * {far}", "n", ["n", far], "0", "rows * n")
                 continue
@@ -155,6 +171,41 @@ class ShortRows(Flat):
     def place(self, i, pointer, j, tag=""):
         if pointer == "a" and self.k.operands[i].laid in (laid.REPEAT, laid.APART):
             one = self.k.operands[i].laid == laid.REPEAT
-            row = f"q + {j}" if one and self.side else f"(q + {j}) * {self.strides[i][1][-1]}"
+            row = f"q + {j}" if one and self.side else f"(q + {j}) * {self.far(i)}"
             return f"a{i}[{row}]" if one else f"a{i}[{row} + {steps('k', self.strides[i][0])}]"
         return super().place(i, pointer, j, tag)
+
+
+class ShortChunks(ShortRows):
+    """A partial reduction of all short rows: one chunk of rows per unit of the range.
+
+    45,240 logarithms of doubles in rows of 12, chosen from by truth values and added up, take 690
+    us row by row, where no vector is as long as one of truth values, and 197 so (AVX2).
+    """
+
+    note = "partial reduction over short rows as one: one chunk of rows per unit of the range"
+
+    def write(self):
+        c, k, ((reductions, stores),) = self.c, self.k, self.loops_of().values()
+        c.let(n=self.dims.n, chunk=self.dims.chunk, total=self.run_sizes()[0])
+        self.room()
+        with c.loop("r", "lo", "hi"):
+            c.let(j="r * chunk * n")
+            c.let(end="(r * chunk + chunk < total ? r * chunk + chunk : total) * n")
+            self.shift([], "a")
+            for i in reductions:
+                c.accumulator(i)
+                if c.accumulators[i].nan:
+                    c.flag(f"bad_{i}", i)
+            self.row(stores, reductions)
+            for i in reductions:
+                c.define_as(i, f"v{i}", c.accumulated(i))
+            for i, v in enumerate(k.values):
+                if v.level and not (v.fixed or v.reduces):
+                    self.define(i, "a", "0")
+            for operand, value in k.stores:
+                if (operand, value) not in stores:
+                    c.store(operand, f"y{operand}[r]", c.name(value))
+
+    def far(self, operand):
+        return self.strides[operand][2][-1]

@@ -1,4 +1,4 @@
-"""Elementwise nests of short rows: the numbers of NumPy, whatever is laid out anew, and however."""
+"""Nests of short rows, elementwise or reduced whole: NumPy's numbers, whatever is laid out anew."""
 
 import numpy as np
 import pytest
@@ -201,6 +201,68 @@ def test_draws_are_those_of_a_flat_loop():
     scaled, draw = K.function([c], [draws[1] * c, draws[1]])(np.ones(3, "f"))
     np.testing.assert_array_equal(alone, draw)
     np.testing.assert_array_equal(alone, scaled)
+
+
+REDUCED = {
+    "sum": np.sum,
+    "prod": np.prod,
+    "max": np.max,
+    "min": np.min,
+    "any": np.any,
+    "all": np.all,
+}
+
+
+def reduced_as_a_whole(names, x, c, r, mask, n, rows=4000):
+    """(what NumPy and a kernel make of reductions of all short rows, the kinds in that kernel)."""
+    leaves = [
+        leaf((rows, n), x.dtype.name),
+        leaf((1, n), c.dtype.name),
+        leaf((rows, 1), r.dtype.name),
+    ]
+    leaves.append(leaf((rows, n), "bool"))
+    a, b, d, m = leaves
+    each = ops.where(m, ops.maximum(a, b), ops.minimum(a, d))
+    roots = [getattr(ops, name)(each) for name in names]
+    f = make_function(leaves, roots, positional_only=True, downcast=False)
+    got = f(x, c, r, mask)
+    each = np.where(mask, np.maximum(x, c), np.minimum(x, r))
+    kernels = [i.kernel for i in f.info.program.drafted("lower").instructions]
+    kinds = [{op.laid for op in k.operands} - {""} for k in kernels if k.form == "chunks"]
+    return got, [REDUCED[name](each) for name in names], kinds
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_all_short_rows_reduced_in_one_loop(dtype):
+    for n in (12, 17, 31):
+        args = [numbers(dtype, *s) for s in ((4000, n), (1, n), (4000, 1))]
+        for names in (["max", "sum"], ["any"], ["min", "all"]):
+            got, wanted, kinds = reduced_as_a_whole(names, *args, numbers("bool", 4000, n), n)
+            assert kinds == [{laid.ALONG, laid.CYCLE, laid.REPEAT}]
+            for one, want in zip(got, wanted):
+                np.testing.assert_allclose(one, want, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_nan_and_products_of_all_short_rows(dtype):
+    x, c, r = np.ones((4000, 12), dtype), np.ones((1, 12), dtype), np.ones((4000, 1), dtype)
+    x[1700, 3], x[3999, 11], mask = 3, 0.5, np.ones((4000, 12), bool)
+    got, wanted, kinds = reduced_as_a_whole(["prod", "max"], x, c * 0.5, r, mask, 12)
+    assert kinds and [float(v) for v in got] == [1.5, 3] == [float(v) for v in wanted]
+    x[2000, 5] = np.nan
+    got, wanted, _ = reduced_as_a_whole(["max", "sum"], x, c, r, mask, 12)
+    assert np.isnan(got).all() and np.isnan(wanted).all()
+
+
+def test_near_misses_of_rows_reduced_in_one_loop():
+    """Rows of full vectors, and the place of an extremum."""
+    args = [numbers("float64", *s) for s in ((4000, 65), (1, 65), (4000, 1))]
+    got, wanted, kinds = reduced_as_a_whole(["sum"], *args, numbers("bool", 4000, 65), 65)
+    assert got[0] == wanted[0] and not any(kinds)
+    x, c = leaf((4000, 12), "float64"), leaf((1, 12), "float64")
+    f = make_function([x, c], [ops.argmax(ops.reshape(x * c, (-1,)))], positional_only=True)
+    rows, cycle = numbers("float64", 4000, 12), numbers("float64", 1, 12)
+    assert f(rows, cycle)[0] == np.argmax(rows * cycle)
 
 
 NEAR = {

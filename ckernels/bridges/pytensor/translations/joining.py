@@ -1,8 +1,7 @@
 """Join and Split, in the form of PyTensor 3.3 (the axis is a property) and before (an input)."""
 
 from .... import ops
-from ..checks import asserted, specified
-from ..perform import Raised
+from ..checks import specified
 from ..registry import Between, Untranslated, translates
 
 
@@ -34,28 +33,18 @@ def split(context, op, node, inputs):
     if sizes.shape[0] != op.len_splits or (sizes.value is not None and (sizes.value < 0).any()):
         raise Between("sizes that are wrong, or of any count: perform says in which way")
     if sizes.value is None:
-        return _by_data(node, x, ops.cast(sizes, "int64"), axis)
+        return _by_data(x, ops.cast(sizes, "int64"), axis)
     parts = [int(s) for s in sizes.value]
     if x.shape[axis] != sum(parts):
         x = specified(x, [sum(parts) if k == axis else None for k in range(x.ndim)], "Split")
     return ops.split(x, parts, axis)
 
 
-class Negative:
-    """What an `asserted` of Split's sizes raises, of PyTensor's node."""
-
-    def __init__(self, node):
-        self.node = node
-
-    def __call__(self, *operands):
-        raise Raised(ValueError("Split sizes cannot be negative"), self.node)
-
-
-def _by_data(node, x, sizes, axis):
+def _by_data(x, sizes, axis):
     """Slices from one sum of `sizes` to the next: lengths of PyMC's dims are shared variables."""
-    total = ops.sum(sizes)
-    x = specified(x, [total if k == axis else None for k in range(x.ndim)], "Split")
-    x = asserted(Negative(node), x, [ops.all(ops.ge(sizes, 0))])
+    for total, what in ((sizes, "Split"), (ops.maximum(sizes, 0), "Split with none below 0")):
+        total = ops.sum(total)
+        x = specified(x, [total if k == axis else None for k in range(x.ndim)], what)
     parts, start = [], 0
     for k in range(sizes.shape[0]):
         stop = ops.add(start, ops.getitem(sizes, (k,)))
