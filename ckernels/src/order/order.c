@@ -161,7 +161,7 @@ static int64_t time_of_sort(int log, int library, char *words, int64_t n)
         if (!library && log == 2)
             ck_radix32((uint32_t *)words, (uint32_t *)other, n, 0, 32);
         if (!library && log == 3)
-            ck_radix64((uint64_t *)words, (uint64_t *)other, n, 0, 64);
+            ck_upper64((uint64_t *)words, (uint64_t *)other, n, 64);
         least = ck_min(least, ck_now() - start);
     }
     return least;

@@ -2,7 +2,10 @@
    are sorted. Equal keys stay in their order, since then places decide. */
 #include "order/sorts.h"
 
-enum { LONG_RUN = 16 };        /* keys whose upper bits are equal: more are sorted by all bits */
+enum {
+    LONG_RUN = 16,             /* keys whose upper bits are equal: more are sorted by all bits */
+    MORE = 13                  /* bits beyond those of n that tell most of n keys apart */
+};
 
 static void range_of(const uint64_t *keys, int64_t n, uint64_t *low, uint64_t *high)
 {
@@ -50,15 +53,16 @@ uint64_t *ck_order_of(const uint64_t *keys, int64_t n, uint64_t *a, uint64_t *b,
     uint64_t low, high;
     range_of(keys, n, &low, &high);
     const int bits = ck_bits_of(n > 1 ? (uint64_t)n - 1 : 1), wide = ck_bits_of(high - low);
-    const int over = wide + bits > 64 ? wide + bits - 64 : 0;
+    const int fit = wide + bits > 64 ? wide + bits - 64 : 0, few = wide - (bits + MORE + 7) / 8 * 8;
+    const int over = few > fit && few >= 16 && !ck_crowded64(keys, n, few) ? few : fit;
     *mask = ((uint64_t)1 << bits) - 1;
     if (n <= ck_sorter_takes(2) && wide + bits <= 32) {          /* half the words, twice the speed */
-        uint32_t *few = (uint32_t *)b, *more = few + n;
+        uint32_t *half = (uint32_t *)b, *more = half + n;
         for (int64_t i = 0; i < n; i++)
-            few[i] = (uint32_t)((keys[i] - low) << bits | (uint64_t)i);
-        few = ck_sort32(few, more, n, wide + bits);
+            half[i] = (uint32_t)((keys[i] - low) << bits | (uint64_t)i);
+        half = ck_sort32(half, more, n, wide + bits);
         for (int64_t i = 0; i < n; i++)
-            a[i] = few[i];
+            a[i] = half[i];
         return a;
     }
     for (int64_t i = 0; i < n; i++)

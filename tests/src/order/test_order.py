@@ -61,7 +61,7 @@ def run(x, what, count=None, falling=0, slots=2, size_of_axis=0, code=0):
 def numbers(draw, dtype, rows, n):
     """Elements of which many are equal, or special, or of all sizes."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    kind = draw(st.sampled_from(("few", "special", "wide", "close")))
+    kind = draw(st.sampled_from(("few", "special", "wide", "close", "pairs")))
     if kind == "few":
         return rng.integers(0, 3, (rows, n)).astype(dtype)
     if np.dtype(dtype).kind == "f":
@@ -69,6 +69,10 @@ def numbers(draw, dtype, rows, n):
         if kind == "special":
             return rng.choice(special, (rows, n)).astype(dtype)
         far = rng.normal(size=(rows, n)) * 10.0 ** rng.integers(-4, 4, (rows, n))
+        if kind == "pairs":  # equal in their upper bits, far from all others
+            part = rng.integers(0, max(1, n // rng.integers(1, 9)), (rows, n))
+            ulps = 1 + rng.integers(0, 4, (rows, n)) * np.finfo(dtype).eps
+            return (np.take_along_axis(far, part, 1) * ulps if n else far).astype(dtype)
         near = 1 + rng.integers(0, 9, (rows, n)) * np.finfo(dtype).eps
         if kind == "close" and n:  # equal in their upper bits, beside one that is far away
             near[:, 0] = -np.finfo(dtype).max
