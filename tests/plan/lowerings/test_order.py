@@ -30,9 +30,17 @@ def some(shape, dtype):
 def test_searches(dtype, side):
     x, v = K.placeholder((None,), dtype=dtype), K.placeholder((None, None), dtype=dtype)
     f = K.function([x, v], Tensor(ops.searchsorted(x.node, v.node, side)))
-    for count, shape in ((50, (3, 41)), (1, (2, 2)), (0, (2, 3)), (7, (0, 3)), (9, (1, 1))):
+    shapes = ((50, (3, 41)), (1, (2, 2)), (0, (2, 3)), (7, (0, 3)), (9, (1, 1)), (700, (2, 70)))
+    for count, shape in shapes:
         a, b = np.sort(some((count,), dtype)), some(shape, dtype)
-        for values in (b, np.asfortranarray(b), b[::-1], np.broadcast_to(b[:, :1], b.shape)):
+        rising = np.sort(b, 1)
+        for values in (
+            b,
+            np.asfortranarray(b),
+            b[::-1],
+            np.broadcast_to(b[:, :1], b.shape),
+            rising,
+        ):
             np.testing.assert_array_equal(f(a, values), np.searchsorted(a, values, side))
         np.testing.assert_array_equal(
             f(a[::-1][::-1], b[:, ::2]), np.searchsorted(a, b[:, ::2], side)
