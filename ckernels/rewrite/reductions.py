@@ -7,8 +7,10 @@ order, which accumulates in a wider type. Everything else is exact.
 import functools
 import math
 
+import numpy as np
+
 from ..base import dtypes
-from ..graph.node import make
+from ..graph.node import constant, make, sizes_constant
 from ..graph.op import having
 from ..graph.sizes import surely
 from .canonicalise import is_any
@@ -49,12 +51,36 @@ def is_one(x, axis):
     return x.shape[axis] == 1
 
 
+def are_ones(x, axes):
+    return len(ones(x, axes)) == len(axes)
+
+
+def zeros(node):
+    zero = constant(np.zeros((), node.dtype))
+    return make("broadcast_to", (zero, sizes_constant(node.shape, (node.ndim,))))
+
+
 family.formulas("reduce_ones", *each(lambda op: [
     (op(x, axes=()), x),
     (op(x, axes=axes), op(f.squeeze(x, axes=ones), axes=without_ones),
      lambda x, axes, node: x.dtype == node.dtype and ones(x, axes)),
 ], (*NESTS, "mean")))  # fmt: skip
 family.formulas("sort_of_one", Formula(f.sort(x, axis=axis), x, is_one, is_any, False))
+family.formulas("place_in_one", *(
+    Formula(op(x, axes=axes), zeros, are_ones, is_any, False) for op in (f.argmax, f.argmin)),
+    doc="The first of one is at 0, NaN or not.")  # fmt: skip
+family.formulas("running_over_one", *(
+    Formula(op(x, axis=axis), x, is_one, is_any, False)
+    for op in (f.cumsum, f.cumprod, f.cummax, f.cummin)))  # fmt: skip
+family.formula(
+    "logsumexp_of_one",
+    f.logsumexp(x, axes=axes),
+    f.squeeze(x, axes=axes),
+    when=are_ones,
+    takes=is_any,
+    views=False,
+    doc="log(exp(x)), without rounding.",
+)
 
 
 # --- views ----------------------------------------------------------------------------------------

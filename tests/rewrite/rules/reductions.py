@@ -30,6 +30,23 @@ EXAMPLES = {
         E(lambda x: ops.sort(x, 0), 1, 3, dtype="int8"),
         E(lambda x: ops.sort(x, 1), 0, 1, dtype="bool"),
     ],
+    "place_in_one": [
+        E(lambda x: ops.argmax(x, 1), 3, 1),
+        E(lambda x: ops.argmin(x, 0), 1, 0, dtype="uint8"),
+        E(lambda x: ops.argmax(x * np.nan), 1, 1),
+    ],
+    "running_over_one": [
+        *(E(lambda x, op=op: op(x, 1), 3, 1)
+          for op in (ops.cumsum, ops.cumprod, ops.cummax, ops.cummin)),
+        E(lambda x: ops.cumsum(x, 0, True), 1, 3, dtype="int8"),
+        E(lambda x: ops.cumprod(x, 1), 0, 1, dtype="bool"),
+    ],
+    "logsumexp_of_one": [
+        E(lambda x: ops.logsumexp(x, 1), 3, 1),
+        E(lambda x: ops.logsumexp(ops.log(x - x)), 1, 1),
+        E(lambda x: ops.logsumexp(1 / (x - x), 0), 1, 3),
+        E(lambda x: ops.logsumexp(x * np.nan, 0), 1, 3, dtype="float64"),
+    ],
     "reduce_ones": [
         E(lambda x: ops.sum(x, 1), 3, 1),
         E(lambda x: ops.max(x, (0, 1)), 3, 1),
@@ -192,6 +209,13 @@ NEAR = {
     "sort_of_one": (F, [
         lambda x: ops.sort(x, 0), lambda x: ops.sort(as_shape(x, 1, 7), 1),
         lambda x: ops.argsort(as_shape(x, 7, 1), 1)]),
+    "place_in_one": (F, [
+        lambda x: ops.argmax(as_shape(x, 7, 1)), lambda x: ops.argmin(as_shape(x, 1, 7), 1)]),
+    "running_over_one": (F, [
+        lambda x: ops.cumsum(x, 0), lambda x: ops.cumprod(as_shape(x, 7, 1), 0),
+        lambda x: ops.cummax(as_shape(x, 1, 7), 1), lambda x: ops.cummin(x, 0)]),
+    "logsumexp_of_one": (F, [
+        lambda x: ops.logsumexp(as_shape(x, 7, 1)), lambda x: ops.logsumexp(as_shape(x, 1, 7), 1)]),
     "reduce_ones": (F, [lambda x: ops.argmax(as_shape(x, 7, 1), 1), *(
         lambda x, op=op: view(op, ops.gt(x, 0) if NESTED.get(op) == "bool" else x, axes=(0,))
         for op in [*NESTED, "mean"])]),
