@@ -131,8 +131,6 @@ WITHOUT = {
     "lowering": {
         **dict.fromkeys(("cofactors", "cofactors_along", "det", "eigh", "svd", "pinv", "svd_full",
                          "svdvals", "lstsq", "slogdet", "eig", "eigvalsh"), LAPACK),
-        **dict.fromkeys(("rfft", "irfft", "rfft_half", "irfft_half"),
-                        "a library transforms"),
         **dict.fromkeys(("ravel_multi_index", "unravel_index"), "NumPy counts"),
         "py_op": OF_USERS, "either": "NumPy copies the side whose size is found at run time",
         **dict.fromkeys(("print", "check"), "its effect is Python's"),

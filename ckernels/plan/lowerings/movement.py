@@ -446,7 +446,9 @@ register_rules(
         "inverse": later("triangles", "inverse"),
         "expm": later("triangles", "expm"),
         "sylvester": later("triangles", "sylvester"),
-        "fft": later("fourier", "fft"),
+        **dict.fromkeys(
+            ("fft", "rfft_half", "irfft_half", "rfft", "irfft"), later("fourier", "fft")
+        ),
         "convolve": later("convolve", "convolve"),
         "matmul_of_bytes": later("matmul_of_bytes", "matmul_of_bytes"),
         **dict.fromkeys(("qr", "qr_full"), later("triangles", "qr")),

@@ -11,6 +11,7 @@ from ckernels.plan.lowerings.fourier import LENGTHS
 
 RNG = np.random.default_rng(8)
 EPS = {"complex64": 2.0**-24, "complex128": 2.0**-53}
+REAL = {"complex64": "float32", "complex128": "float64"}
 
 
 def compiled(ndim, dtype, inverse=False, axes=(-1,), after=lambda y: y):
@@ -49,6 +50,73 @@ def test_every_length(dtype, inverse):
         one = np.zeros(n, dtype)
         one[0] = 1 - 2j  # of a number in one place the transform has no error
         np.testing.assert_array_equal(f(one), np.full(n, 1 - 2j, dtype))
+
+
+def real(ndim, dtype, axis=-1):
+    """Functions: of real rows their halves of spectra, and back, by both pairs of ops."""
+    x = K.placeholder((None,) * ndim, dtype=REAL[dtype])
+    z = K.placeholder((None,) * ndim, dtype=dtype)
+    pairs = K.placeholder((None,) * ndim + (2,), dtype=REAL[dtype])
+    return (
+        K.function([x], Tensor(ops.rfft_half(x.node, (axis,)))),
+        K.function([z], Tensor(ops.irfft_half(z.node, (axis,)))),
+        K.function([x], K.rfft(x, norm="no_norm")),
+        K.function([pairs], K.irfft(pairs, norm="no_norm")),
+    )
+
+
+def check_real(functions, x):
+    """As `check`, forth and back; what is imaginary at both ends of a spectrum goes unread."""
+    forth, back, forth_pairs, back_pairs = functions
+    n, wide = x.shape[-1], x.astype("longdouble")
+    want, got = np.fft.rfft(wide), forth(x)
+    bound = 2 * EPS[got.dtype.name] * np.log2(n)
+    norm = np.sqrt(np.sum(np.abs(want) ** 2))
+    assert got.dtype == forth.outputs[0].dtype and got.shape == want.shape
+    assert np.sqrt(np.sum(np.abs(got - want) ** 2)) <= bound * norm
+    np.testing.assert_array_equal(got[..., [0, -1]].imag, 0)
+    z = got.copy()
+    z[..., 0] += 3j
+    z[..., -1] -= 2j
+    assert np.sqrt(np.sum((back(z) / n - wide) ** 2)) <= 2 * bound * np.sqrt(np.sum(wide**2))
+    both = np.stack([z.real, z.imag], -1)
+    np.testing.assert_array_equal(forth_pairs(x), np.stack([got.real, got.imag], -1))
+    np.testing.assert_array_equal(back_pairs(both), back(z))
+    np.testing.assert_array_equal(back_pairs(both[..., ::-1][..., ::-1]), back(z))
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("dtype", EPS)
+def test_every_length_of_real_rows(dtype):
+    functions = real(2, dtype)
+    for n in LENGTHS:
+        for rows in (1, 3):
+            check_real(functions, RNG.normal(size=(rows, n)).astype(REAL[dtype]))
+        assert all(native(f) for f in functions), n
+
+
+@pytest.mark.parametrize("dtype", EPS)
+def test_real_rows_of_any_layout(dtype):
+    functions = real(3, dtype)
+    x = RNG.normal(size=(4, 5, 32)).astype(REAL[dtype])
+    for view in (x, x[::-2, 1:4], x.transpose(1, 0, 2), np.broadcast_to(x[:1], x.shape)):
+        check_real(functions, view)
+    assert functions[0](x[:0]).shape == (0, 5, 17)
+    one = real(1, dtype)
+    check_real(one, x.ravel()[::2][:64])  # every second: one row may lie anyhow
+    check_real(one, x.ravel()[::-1][:128])
+    assert all(native(f) for f in (*functions, *one))
+
+
+def test_other_real_rows_are_the_librarys():
+    x = RNG.normal(size=(64, 100))
+    for axis, part in ((-1, x), (-2, x[:, :32]), (-1, x[:, :8]), (-1, x[:, :15])):
+        forth, back, *_ = real(2, "complex128", axis)
+        z = forth(part)
+        np.testing.assert_allclose(z, np.fft.rfft(part, axis=axis), 1e-12, 1e-12)
+        want = np.fft.irfft(z, axis=axis, norm="forward")
+        np.testing.assert_allclose(back(z), want, 1e-12, 1e-12)
+        assert not native(forth) and not native(back)
 
 
 @pytest.mark.parametrize("dtype", EPS)
