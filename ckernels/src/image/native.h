@@ -48,6 +48,15 @@ ck_clip ck_clip_of(const ck_axis *a, const ck_phase *f, int64_t q);
 void ck_axis_reads(const ck_axis *a, int64_t lo, int64_t hi, int64_t *first, int64_t *last);
 int64_t ck_axis_span(const ck_axis *a, int64_t outputs);
 
+/* narrow.c: copies of `count` (2 to 4) numbers side by side, n times, to as many lines `ld` apart,
+   and of lines `col` apart to numbers side by side. */
+typedef struct {
+    void (*apart)(int count, const void *x, int64_t n, void *out, int64_t ld);
+    void (*beside)(int count, const void *x, int64_t col, int64_t n, void *out);
+} ck_narrow;
+
+const ck_narrow *ck_narrow_of(int64_t size);                /* of numbers of so many bytes */
+
 /* out[r, c] = x[r * row + c * col], rows of out `ld` apart; size: bytes of an element. */
 void ck_copy_matrix(int64_t size, const void *x, int64_t row, int64_t col, int64_t rows,
                     int64_t cols, void *out, int64_t ld);

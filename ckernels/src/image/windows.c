@@ -142,6 +142,10 @@ static void put_few(char *out, int64_t far, const char *x, int64_t size, int64_t
     {                                                                                             \
         if (count == 1)                                                                           \
             few_##REAL(1, x, near, far, n, out, out_near, out_far);                               \
+        else if (count > 1 && count < 5 && near == 1 && far == count)                             \
+            ck_narrow_of(sizeof(REAL))->apart((int)count, x, n, out, out_near);                   \
+        else if (count > 1 && count < 5 && out_near == 1 && out_far == count)                     \
+            ck_narrow_of(sizeof(REAL))->beside((int)count, x, near, n, out);                      \
         else if (count == 2)                                                                      \
             few_##REAL(2, x, near, far, n, out, out_near, out_far);                               \
         else if (count == 3)                                                                      \
@@ -156,7 +160,8 @@ static void put_few(char *out, int64_t far, const char *x, int64_t size, int64_t
     {                                                                                             \
         REAL kept[S * S];                                                                         \
         int64_t i = 0;                                                                            \
-        for (; count > 1 && col >= count && (n - i - S) * col >= S - count; i += S) {             \
+        const int apart = count > 1 && (col > count || (count > 4 && col == count));               \
+        for (; apart && (n - i - S) * col >= S - count; i += S) {                                 \
             SQUARE(x + i * col, col, kept, S);                                                    \
             for (int64_t k = 0; k < count; k++)                                                   \
                 memcpy(out + k * ld + i, kept + k * S, S * sizeof(REAL));                         \
@@ -170,7 +175,7 @@ static void put_few(char *out, int64_t far, const char *x, int64_t size, int64_t
         enum { MANY = 8 };                                                                        \
         REAL lines[S * S] = {0}, kept[MANY * S * S];                                              \
         int64_t i = 0, all;                                                                       \
-        for (; count > 3 && i + S <= n; i += all) {                                               \
+        for (; count > (ld == count ? 4 : 3) && i + S <= n; i += all) {                           \
             all = ck_min((n - i) / S, MANY) * S;                                                  \
             for (int64_t q = 0; q < all; q += S) {                                                \
                 for (int64_t k = 0; k < count; k++)                                               \
