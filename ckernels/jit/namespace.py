@@ -16,7 +16,7 @@ import numpy as np
 from .. import ops
 from ..base.errors import NotSupported
 from ..graph.node import Node, constant
-from ..numpy.methods import VIEWS, in_order
+from ..numpy.methods import VIEWS, as_strided, in_order
 from ..numpy.promote import NUMPY, kind_of
 from ..numpy.rows import as_operand, call
 from ..numpy.value import ArrayValue, lies_plain, result
@@ -106,6 +106,29 @@ def numbered(x):
     if (first, step) == (0, 1):
         return rows
     return Indexed(range(len(rows.ends)), lambda number: rows.at(number * step + first))
+
+
+def places(*shape):
+    """np.ndindex, as a loop takes it."""
+    shape = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], tuple) else shape
+    sizes = [operator.index(size) for size in shape]
+
+    def at(number):
+        found = []
+        for size in sizes[:0:-1]:
+            found.insert(0, number % size)
+            number = number // size
+        return (number, *found) if sizes else ()
+
+    return Indexed(range(math.prod(sizes)), at)
+
+
+def elements(x):
+    """np.ndenumerate, as a loop takes it."""
+    if not isinstance(x, ArrayValue):
+        return np.ndenumerate(x)
+    rows = places(x.shape)
+    return Indexed(rows.ends, lambda number: (rows.at(number), x[rows.at(number)]))
 
 
 def traced_enumerate(iterable, start=0):
@@ -209,6 +232,8 @@ class Namespace:
         for name in ("mgrid", "ogrid"):
             self.__dict__[name] = Grid(trace, getattr(np, name))
         self.__dict__["ndarray"] = ArrayClass(trace)
+        self.__dict__["ndindex"], self.__dict__["ndenumerate"] = places, elements
+        self.__dict__["lib"] = Within(self, np.lib)
 
     def __getattr__(self, name):
         return self.taking_lists(getattr(np, name))
@@ -231,6 +256,8 @@ class Namespace:
             return of_lists(self._trace, found, OF_ARRAYS[found])
         if found in OF_NUMBERS:
             return of_numbers(found)
+        if found is np.lib.stride_tricks.as_strided:
+            return strided
         return of_parts(self._trace, found) if found in OF_PARTS else found
 
     def __setattr__(self, name, value):
@@ -351,6 +378,24 @@ class Linear:
     def __getattr__(self, name):
         found = getattr(np.linalg, name)
         return self.program(found) or self.names.taking_lists(found)
+
+
+class Within:
+    """A module inside of np as a traced function sees it."""
+
+    def __init__(self, names, module):
+        self.names, self.module = names, module
+
+    def __getattr__(self, name):
+        found = getattr(self.module, name)
+        ours = isinstance(found, types.ModuleType)
+        return Within(self.names, found) if ours else self.names.taking_lists(found)
+
+
+@functools.wraps(np.lib.stride_tricks.as_strided)
+def strided(x, *args, **kwargs):
+    found = as_strided if isinstance(x, ArrayValue) else np.lib.stride_tricks.as_strided
+    return found(x, *args, **kwargs)
 
 
 OF_NUMBERS = (np.hanning, np.hamming, np.bartlett, np.blackman, np.kaiser)

@@ -489,7 +489,8 @@ class TracedNames:
         self.numpy.__dict__["vectorize"] = functools.partial(elements.Elementwise, self)
         self.numpy.__dict__["apply_along_axis"] = elements.along_axis(self)
         self.own = {id(np): self.numpy, id(math): self.math}
-        self.own[id(np.linalg)] = self.numpy.linalg
+        self.own[id(np.linalg)], self.own[id(np.lib)] = self.numpy.linalg, self.numpy.lib
+        self.own[id(np.lib.stride_tricks)] = self.numpy.lib.stride_tricks
         self.scipy, self.numpy.linalg.program = names_of_scipy.served(), self.standing
         transforms = self.own[id(np.fft)] = self.numpy.fft
         self.own.update({id(f): getattr(transforms, f.__name__)

@@ -5,6 +5,7 @@ another value. The body is traced again until their shapes and dtypes are what t
 trace did is undone by `Before`, so that a loop which is no scan can be taken turn by turn instead.
 """
 
+import dis
 import functools
 import types
 from collections import deque
@@ -69,12 +70,33 @@ def set_contents(cell, value):
 
 
 def cells_of(*functions):
-    """{name: cell} of the names that functions inside of a function share with it."""
-    found = {}
+    """{name: cell} of the names that functions inside of a function share with it, and of those
+    that other functions store to which they can call by a name (`nonlocal`)."""
+    found, seen = {}, set()
     for f in functions:
         if f is not None:
             found.update(zip(f.__code__.co_freevars, f.__closure__ or ()))
+    todo = [contents(cell) for cell in found.values()]
+    while todo:
+        f = todo.pop()
+        if isinstance(f, types.FunctionType) and f not in seen:
+            seen.add(f)
+            held = dict(zip(f.__code__.co_freevars, f.__closure__ or ()))
+            todo += [contents(cell) for cell in held.values()]
+            for name in stored_outside(f.__code__):
+                if not any(cell is held[name] for cell in found.values()):
+                    found[name if name not in found else f"{name} of {f.__name__}"] = held[name]
     return found
+
+
+@functools.lru_cache(maxsize=1024)
+def stored_outside(code):
+    """The free names of a function that it, or a function inside of it, stores to."""
+    names = {step.argval for step in dis.get_instructions(code) if step.opname == "STORE_DEREF"}
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType):
+            names.update(stored_outside(each))
+    return tuple([name for name in code.co_freevars if name in names])
 
 
 # ---- what can be undone --------------------------------------------------------------------------

@@ -207,6 +207,50 @@ def windows(x, window_shape, axis=None, *, subok=False, writeable=False):
                      lambda a: function(a, window_shape, axis))  # fmt: skip
 
 
+def strides(x):
+    """x.strides of an array that lies in C order without gaps."""
+    if not x.plain or any(type(size) is int and size < 2 for size in x.shape):
+        x.owner.refuse("strides of an array that may have gaps")
+    found, step = [], x.dtype.itemsize
+    for size in x.shape[::-1]:
+        found.insert(0, step)
+        step = step * size
+    return tuple(found)
+
+
+def as_strided(x, shape=None, strides=None, subok=False, writeable=True):
+    """np.lib.stride_tricks.as_strided as slices and windows, of an array without gaps in which it
+    stays."""
+    own = [operator.index(s) for s in x.strides]
+    sizes = x.shape if shape is None else shape if isinstance(shape, (tuple, list)) else (shape,)
+    steps = (
+        own if strides is None else strides if isinstance(strides, (tuple, list)) else (strides,)
+    )
+    axes = [[] for _ in own]  # [(number of the result's axis, its size, its step)] of each of x
+    for number, (size, step) in enumerate(zip(sizes, map(operator.index, steps), strict=True)):
+        fit = [a for a, s in enumerate(own) if step > 0 and step % s == 0]
+        if not fit:
+            x.owner.refuse("strides that are no steps along an axis")
+        axes[fit[0]].append((number, size, step // own[fit[0]]))
+    order, behind, key = [], [], []
+    for axis, found in enumerate(axes):
+        if len(found) > 2:
+            x.owner.refuse("three strides along one axis")
+        last = sum(((size - 1) * step for _, size, step in found), 0)
+        if not last < x.shape[axis]:
+            x.owner.refuse("strides that leave their axis")
+        if len(found) == 2:
+            number, size, step = found.pop()
+            behind.append((axis, number, (operator.index(size) - 1) * step + 1, step))
+        order += [number for number, _, _ in found]
+        key += [slice(0, (size - 1) * step + 1, step) for _, size, step in found] or [0]
+    if behind:
+        x = windows(x, [size for _, _, size, _ in behind], [axis for axis, *_ in behind])
+        key += [slice(None, None, step) for *_, step in behind]
+        order += [number for _, number, _, _ in behind]
+    return transpose(x[tuple(key)], [order.index(number) for number in range(len(order))])
+
+
 def real(x):
     """x.real: a view of complex numbers, real ones themselves."""
     if x.dtype.kind != "c":
@@ -553,7 +597,7 @@ METHODS = {
     "conj": conj, "conjugate": conj,
     "T": property(transpose), "mT": property(lambda x: swapaxes(x, -1, -2)),
     "real": property(real), "imag": property(imag),
-    "itemsize": property(lambda x: x.dtype.itemsize),
+    "strides": property(strides), "itemsize": property(lambda x: x.dtype.itemsize),
     "nbytes": property(lambda x: x.size * x.dtype.itemsize), "__copy__": copy,
     "flat": property(lambda x: ravel(x)), "__deepcopy__": lambda x, memo: copy(x),
 }  # fmt: skip

@@ -105,6 +105,47 @@ def test_loops_of_functions_inside_are_scans():
 # ---- loops that are scans ------------------------------------------------------------------------
 
 
+def counted(steps, x):
+    total, calls = 0.0, 0
+
+    def add(y):
+        nonlocal total
+        total = total + y.sum()
+        return total
+
+    def twice(y):
+        nonlocal calls
+        calls += 1
+        return add(y) + add(2 * y)
+
+    for k in range(steps):
+        x = x * 0.5 + twice(x) / (k + 4)
+    return x, total, calls
+
+
+def counted_on_a_side(steps, x):
+    most = 0.0
+
+    def larger(y):
+        nonlocal most
+        most = y
+        return y * 2
+
+    for k in range(steps):
+        if x[k] > most:
+            x[k] = larger(x[k])
+    return x, most
+
+
+@pytest.mark.parametrize("function", [counted, counted_on_a_side])
+def test_names_that_called_functions_store_to_are_carried(function):
+    assert scans(function, 30, V.copy()) == 1
+    jitted = ck.jit(function)
+    for steps in (20, 0, 12):
+        for got, want in zip(jitted(steps, V.copy()), function(steps, V.copy())):
+            np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
 def jacobi(steps, a, b):
     for _ in range(1, steps):
         b[1:-1] = 0.33333 * (a[:-2] + a[1:-1] + a[2:])

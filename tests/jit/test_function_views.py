@@ -4,6 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
+from numpy.lib import stride_tricks
+from numpy.lib.stride_tricks import as_strided
 
 import ckernels as ck
 from ckernels.base.errors import CKernelsWarning, NotSupported
@@ -204,3 +206,77 @@ def test_an_output_of_another_shape_is_numpys_error(out):
         with warnings.catch_warnings(), pytest.raises(ValueError, match="output parameter"):
             warnings.simplefilter("ignore", CKernelsWarning)
             function(np.ones(3), out)
+
+
+# ---- strides -------------------------------------------------------------------------------------
+
+
+def strided_frames(x):
+    step = x.strides[0]
+    return as_strided(x, ((len(x) - 4) // 2 + 1, 4), (2 * step, step)).sum(axis=1)
+
+
+def dilated(x):
+    return np.lib.stride_tricks.as_strided(x, (len(x) - 4, 3), (x.itemsize, 2 * x.itemsize)).max(1)
+
+
+def patches(m):
+    n, w = m.shape
+    return stride_tricks.as_strided(m, (n - 2, w - 1, 3, 2), m.strides * 2).sum(axis=(2, 3))
+
+
+def blocks(m):
+    (n, w), s = m.shape, m.strides
+    return as_strided(m, (n // 2, w // 4, 2, 4), (s[0] * 2, s[1] * 4) + s).mean(axis=(2, 3))
+
+
+def turned(m):
+    return as_strided(m, m.shape[::-1], m.strides[::-1]) @ np.ones(len(m)), m.strides
+
+
+def every_third_changed(x):
+    third = as_strided(x, shape=(len(x) // 3,), strides=(3 * x.itemsize,))
+    third *= 2
+    return third.sum(), x
+
+
+@pytest.mark.parametrize("function", [
+    strided_frames, dilated, patches, blocks, turned, every_third_changed], ids=lambda f: f.__name__
+)  # fmt: skip
+def test_strides_of_arrays_without_gaps(function):
+    sizes = ((12, 16), (10, 12)) if "m" in function.__code__.co_varnames else (21, 30)
+    for shape in sizes:
+        for dtype in ("float64", "int16"):
+            check(function, (np.random.default_rng(1).normal(size=shape) * 9).astype(dtype))
+
+
+def test_strides_that_leave_their_axis_or_meet_gaps_are_numpys():
+    m = np.arange(192.0).reshape(12, 16)
+    diagonal = lambda m: as_strided(m, (len(m),), (sum(m.strides),)).copy()  # noqa: E731
+    check(diagonal, m, traced=False)
+    check(lambda m: strided_frames(m[1, ::2]), m, traced=False)
+    check(lambda m: strided_frames(m[1]) + strided_frames(m.T[3].copy())[0], m)
+
+
+def by_places(m):
+    out, total = np.zeros(m.shape), 0.0
+    for i, j in np.ndindex(m.shape):
+        out[i, j] = m[i, j] * i - j
+    for place, x in np.ndenumerate(m):
+        if x > 0 and place[1] > 1:
+            total += x * place[0]
+    return out, total
+
+
+def until_a_place(m):
+    for place, x in np.ndenumerate(m):
+        m[place] = x * 2
+        if place == (3, 3):
+            break
+    return m, place, list(np.ndindex(2, 1)), list(np.ndindex(0, 3)), list(np.ndindex())
+
+
+@pytest.mark.parametrize("function", [by_places, until_a_place])
+def test_places_of_arrays_as_loops_take_them(function):
+    for shape in ((12, 14), (9, 10)):
+        check(function, np.random.default_rng(1).normal(size=shape))
