@@ -34,6 +34,7 @@ FILES = {
     "numpy/test_coverage.py": "all rows, against what NumPy lets others intercept",
     "jit/test_layouts.py": "views and copies of every function, in numpy/ and jit/",
     "jit/test_masks.py": "parts under masks, in numpy/value.py and numpy/owner.py",
+    "jit/test_rows_by_data.py": "loops that data count, in namespace, flow, syntax, growing",
     "jit/test_rows.py": "rows of NumPy's functions in jitted programs",
     "jit/test_random_loops.py": "functions with loops, through syntax, flow and turns",
     "jit/test_nested_programs.py": "containers, functions that call one another and shared memory",

@@ -18,7 +18,7 @@ from . import turns
 from .growing import Growing, Needs
 from .jumps import RESULT
 from .namespace import Indexed, rows_of
-from .number import PythonNumber, as_node, converted, known
+from .number import MOST_INT, PythonNumber, as_node, converted, known
 from .trace import Asked, Pinned, TurnLeaves, Untraceable
 from .trees import flatten, put_together
 from .turns import (
@@ -60,7 +60,6 @@ UNROLLED = 400  # arrays that a loop may make in all its turns to be taken turn 
 
 
 MOST_LISTS = 8  # rooms that are made for the lists of one loop
-MOST_INT = 2**63 - 1
 
 
 def close(lists, made=None):
@@ -83,7 +82,8 @@ class Flow:
                 "_ck_after": self.after, "_ck_and": self.and_,
                 "_ck_or": self.or_, "_ck_not": self.not_,
                 "_ck_all": self.all_, "_ck_any": self.any_,
-                "_ck_list": self.list_, "_ck_caught": self.caught,
+                "_ck_list": self.list_, "_ck_comprehended": self.comprehended,
+                "_ck_caught": self.caught,
                 "_ck_convert": converted}  # fmt: skip
 
     @staticmethod
@@ -223,9 +223,28 @@ class Flow:
             or len(self.trace.predicates) != need.list.under
         ):
             raise Untraceable("a list that grows in a loop without an end, or on a side of an if")
-        ends = [operator.index(e) for e in (range.start, range.stop, range.step)]
+        turns = self.turns_of(range)
+        if not self.counted_by_data(turns):
+            ends = range.start, range.stop, range.step
+            turns = len(builtins.range(*map(operator.index, ends)))
         lists.append(need.list)
-        need.list.open(need, len(builtins.range(*ends)), counted or need.counted)
+        need.list.open(need, turns, counted or need.counted)
+
+    def counted_by_data(self, turns):
+        """Whether values of arrays decide how many turns a loop has, the same in each turn around
+        it: a trace cannot be for one number of them."""
+        return not (isinstance(turns, int) or self.trace.of_turn(turns)) and (
+            self.trace.decided_by_data(turns)
+        )
+
+    def comprehended(self, iterable, items, body, plain):
+        """`[item for each in iterable]`: a loop that appends to the list `items` where data decide
+        how many there are, else what plain(iterable) makes."""
+        rows = rows_of(iterable) if isinstance(items, Growing) else None
+        if rows is None or not self.counted_by_data(self.turns_of(rows.ends)):
+            return plain(iterable)
+        self.for_(rows, body)
+        return items
 
     def list_(self, items):
         """A list that a loop appends to."""

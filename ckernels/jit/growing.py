@@ -11,8 +11,8 @@ import numpy as np
 
 from .. import ops
 from ..graph.node import constant
-from ..numpy.value import ArrayValue
-from .number import known
+from ..numpy.value import ArrayValue, result
+from .number import MOST_INT, known
 
 REFUSED = "a list that grows in a loop, as more than an array"
 
@@ -90,8 +90,7 @@ class Growing:
             if value.root().born <= level.born:
                 trace.refuse("an array from before a turn, appended to a list")
             level.appended.append((self, value, value.current()))
-        at = known(trace, level.turn if self.at is None else self.at.read(), int,
-                   (0, self.buffer.read().shape[0] - 1))  # fmt: skip
+        at = known(trace, level.turn if self.at is None else self.at.read(), int, self.places(-1))
         self.buffer[at] = value
         if self.at is not None:
             self.at.write(ops.add(self.at.read(), constant(1, "int64")))
@@ -104,18 +103,24 @@ class Growing:
         self.kind, self.sites = need.kind, need.sites
         self.outside = len(trace.predicates)
         zero = constant(0, need.kind.dtype)
-        rows = ops.broadcast_to(zero, [turns * need.sites, *need.kind.shape])
+        rows = turns * need.sites if isinstance(turns, int) else ops.mul(
+            turns, constant(need.sites, "int64"))  # fmt: skip
+        rows = ops.broadcast_to(zero, [rows, *need.kind.shape])
         self.buffer, self.at = ArrayValue(trace, rows, False, True), None
         if counted:
             self.at = ArrayValue(trace, constant(0, "int64"), False, True)
 
+    def places(self, more):
+        """The bounds of a place in the buffer, or of how many there are."""
+        size = self.buffer.read().shape[0]
+        return 0, MOST_INT if size is None else size + more
+
     def close(self, made):
         """Put what a loop appended, if it became a scan, behind the rest."""
         if made is not None:
-            top = self.buffer.read().shape[0]
             length = None
             if self.at is not None:
-                length = known(self.owner, self.at.read(), int, (0, top))
+                length = known(self.owner, self.at.read(), int, self.places(0))
             maybe = self.kind.how == "scalar" and made.began_as_number(made.level.grown[id(self)])
             self.pieces.append(Appended(self.buffer, length, self.kind, maybe))
         self.buffer = self.at = self.kind = None
@@ -138,9 +143,9 @@ class Growing:
 
     def array(self):
         """np.array of it: of no items it has no other axis, and is of floats."""
-        lengths = [p.length for p in self.pieces if isinstance(p, Appended)]
-        if len(lengths) == len(self.pieces) and all(n is not None for n in lengths) and lengths:
-            self.owner.guard(ops.gt(sum(lengths[1:], lengths[0]).node, constant(0, "int64")))
+        counts = [p.count() for p in self.pieces if isinstance(p, Appended)]
+        if counts and len(counts) == len(self.pieces) and not any(type(n) is int for n in counts):
+            self.owner.guard(ops.gt(sum(counts[1:], counts[0]).node, constant(0, "int64")))
         return self.whole()
 
     def whole(self):
@@ -199,17 +204,24 @@ class Growing:
         return self.known()[key]
 
     def reduced(self, function, start=0):
-        """sum, max or min of its items, which are integers."""
+        """sum, max or min of its items: of integers, or of NumPy's doubles, which are no NaN."""
         kinds = {p.kind if isinstance(p, Appended) else self.kinds.kind_of(p) for p in self.pieces}
         maybe = any(isinstance(p, Appended) and p.maybe for p in self.pieces)
-        if maybe or {(k.how, k.dtype, k.shape) for k in kinds} != {("number", "int64", ())}:
+        kind = {(k.how, k.dtype, k.shape) for k in kinds}
+        doubles = kind == {("scalar", "float64", ())}
+        if maybe or not doubles and kind != {("number", "int64", ())}:
             self.owner.refuse(REFUSED)
-        rows = self.whole() if function is sum else self.array()
-        node = {sum: ops.sum, max: ops.max, min: ops.min}[function](rows.read())
-        if function is sum:  # a sum of Python's has no 64 bits
-            near = ops.sum(ops.cast(rows.read(), "float64"))
+        rows = self.whole() if function is sum and not doubles else self.array()
+        node = rows.read()
+        if function is not sum:  # the first of equals
+            if doubles:
+                self.owner.guard(ops.logical_not(ops.any(ops.isnan(node))))
+            node = ops.take(node, {max: ops.argmax, min: ops.argmin}[function](node, 0), 0)
+        elif not doubles:  # a sum of Python's has no 64 bits
+            near = ops.sum(ops.cast(node, "float64"))
             self.owner.guard(ops.lt(ops.abs(near), 2.0**62))
-        found = known(self.owner, node, int)
+        node = ops.sum(node) if function is sum else node
+        found = result(self.owner, node) if doubles else known(self.owner, node, int)
         return found + start if function is sum else found
 
     def turned(self):

@@ -93,18 +93,23 @@ def rows_of(x):
             ends = Range(*[known(x.owner, ops.cast(end, "int64"), int) for end in node.inputs])
             return Indexed(ends, lambda number: result(
                 x.owner, ops.cast(as_node(number), node.dtype)))  # fmt: skip
-        return Indexed(range(operator.index(x.shape[0])), x.__getitem__)
+        size = x.shape[0]
+        by_data = isinstance(size, PythonNumber) and not of_sizes(size.node)
+        ends = Range(size) if by_data else range(operator.index(size))
+        return Indexed(ends, x.__getitem__)
     return None
 
 
 def numbered(x):
     """Indexed over 0, 1, ..., or None."""
     rows = rows_of(x)
-    if rows is None or isinstance(rows.ends, Range):
+    if rows is None:
         return None
     first, step = rows.ends.start, rows.ends.step
-    if (first, step) == (0, 1):
+    if type(first) is type(step) is int and (first, step) == (0, 1):
         return rows
+    if isinstance(rows.ends, Range):
+        return None
     return Indexed(range(len(rows.ends)), lambda number: rows.at(number * step + first))
 
 
@@ -143,7 +148,10 @@ def traced_zip(*iterables, **options):
     rows = [numbered(x) for x in iterables]
     if None in rows or not rows or options:
         return zip(*iterables, **options)
-    return Indexed(range(min(map(len, rows))), lambda number: tuple([r.at(number) for r in rows]))
+    ends = [r.ends.stop for r in rows]
+    least = traced_min(ends) if len(ends) > 1 else ends[0]
+    ends = Range(least) if isinstance(least, PythonNumber) else range(least)
+    return Indexed(ends, lambda number: tuple([r.at(number) for r in rows]))
 
 
 def traced_reversed(iterable):
@@ -179,6 +187,15 @@ def traced_len(x):
     return x.shape[0] if isinstance(x, ArrayValue) and x.ndim else len(x)
 
 
+def traced_round(number, ndigits=None):
+    """round(), of a scalar of NumPy's too."""
+    if not isinstance(number, ArrayValue) or not number.scalar or number.dtype.kind not in "fiu":
+        return round(number, ndigits)
+    if ndigits is not None:
+        return np.round(number, ndigits)
+    return whole(number.owner, ops.round(number.read()))
+
+
 def extreme(function, before):
     """max or min of traced numbers: before(a, b) says whether a stays in front of b."""
 
@@ -198,6 +215,9 @@ def extreme(function, before):
 
     choose.__name__ = function.__name__
     return choose
+
+
+traced_min = extreme(min, operator.lt)
 
 
 def is_grown(x):
@@ -252,13 +272,15 @@ class Namespace:
     def _taking_lists(self, found):
         if isinstance(found, np.ufunc):
             return OfLists(self._trace, found)
-        if found in OF_ARRAYS:
-            return of_lists(self._trace, found, OF_ARRAYS[found])
         if found in OF_NUMBERS:
             return of_numbers(found)
         if found is np.lib.stride_tricks.as_strided:
             return strided
-        return of_parts(self._trace, found) if found in OF_PARTS else found
+        if found in OF_PARTS:
+            return of_parts(self._trace, found)
+        if isinstance(found, type(np.sum)) and ARRAYS.get(found, 1):
+            return of_lists(self._trace, found, ARRAYS.get(found, 1))
+        return found
 
     def __setattr__(self, name, value):
         raise NotSupported(f"np.{name} is assigned in a traced function")
@@ -269,9 +291,8 @@ class Namespace:
             return element.scalar
         return isinstance(element, PythonNumber) or np.isscalar(element)
 
-    @staticmethod
-    def ndim(a):
-        return 0 if isinstance(a, PythonNumber) else np.ndim(a)
+    def ndim(self, a):
+        return 0 if isinstance(a, PythonNumber) else np.ndim(array_of(self._trace, a))
 
     def _array(self, object, dtype=None, *, copy=True, order="K", ndmin=0, **options):
         value = self._trace.array(object, dtype)
@@ -294,7 +315,7 @@ class Transforms:
         self.names = names
 
     def __getattr__(self, name):
-        return getattr(np.fft, name)
+        return self.names.taking_lists(getattr(np.fft, name))
 
     def fftfreq(self, n, d=1.0, device=None):
         if not isinstance(n, PythonNumber):
@@ -308,22 +329,29 @@ class Transforms:
         return self.names.arange(0, n // 2 + 1) * (1.0 / (n * d))
 
 
-# functions that NumPy does not dispatch for lists of traced values, by how many of their first
-# arguments are arrays
-OF_ARRAYS = {
-    **dict.fromkeys((
-        np.diag, np.sum, np.prod, np.max, np.min, np.amax, np.amin, np.mean, np.std, np.var,
-        np.median, np.any, np.all, np.argmax, np.argmin, np.sort, np.argsort, np.cumsum,
-        np.cumprod, np.ptp, np.average, np.diff, np.round, np.clip, np.ravel, np.reshape,
-        np.transpose, np.squeeze, np.flip, np.roll, np.repeat, np.tile, np.count_nonzero,
-        np.linalg.norm, np.linalg.det, np.linalg.inv, np.linalg.pinv, np.linalg.eigh,
-        np.linalg.eigvalsh, np.linalg.cholesky, np.linalg.qr, np.linalg.svd), 1),
-    **dict.fromkeys((
-        np.dot, np.inner, np.outer, np.vdot, np.kron, np.cross, np.tensordot, np.isclose,
-        np.allclose, np.array_equal, np.array_equiv, np.convolve, np.correlate,
-        np.linalg.solve), 2),
-    np.einsum: 64,
-}  # fmt: skip
+# NumPy dispatches nothing for lists of traced values. Of its functions the first argument is an
+# array, but of these so many first ones
+COUNTS_OF_ARRAYS = {
+    0: """select block lexsort apply_along_axis apply_over_axes einsum_path histogramdd
+    linalg.multi_dot""",
+    2: """dot inner outer vdot kron cross tensordot isclose allclose array_equal array_equiv
+    convolve correlate append take compress extract searchsorted digitize isin union1d
+    setdiff1d intersect1d setxor1d polyval polyadd polysub polymul polydiv cov corrcoef
+    trapezoid percentile quantile nanpercentile nanquantile histogram linalg.solve
+    linalg.lstsq linalg.cross linalg.outer linalg.tensordot""",
+    3: "where interp put_along_axis",
+    64: "einsum meshgrid broadcast_arrays atleast_1d atleast_2d atleast_3d ix_",
+}
+
+
+def of_numpy(name):
+    """A function of NumPy, or None where its version has none of this name."""
+    return functools.reduce(lambda holder, part: getattr(holder, part, None), name.split("."), np)
+
+
+ARRAYS = {of_numpy(name): count for count, names in COUNTS_OF_ARRAYS.items()
+          for name in names.split()}  # fmt: skip
+NAMED = ("weights", "x", "y", "values", "a", "v", "q", "bins", "xp", "fp")  # arrays by name
 
 
 def of_lists(trace, function, count):
@@ -332,16 +360,21 @@ def of_lists(trace, function, count):
 
     @functools.wraps(function)
     def called(*args, **kwargs):
-        return function(*arrays_of(trace, args, count), **kwargs)
+        named = {k: array_of(trace, v) if k in NAMED else v for k, v in kwargs.items()}
+        return function(*arrays_of(trace, args, count), **named)
 
     return called
 
 
 def arrays_of(trace, args, count):
     """The arguments, of the first `count` lists and tuples of traced values as arrays."""
-    return [trace.array(a) if k < count and (isinstance(a, Growing) or type(a) in (list, tuple)
-                                             and trace.inside_of(a)) else a
-            for k, a in enumerate(args)]  # fmt: skip
+    return [array_of(trace, a) if k < count else a for k, a in enumerate(args)]
+
+
+def array_of(trace, x):
+    """A list or tuple of traced values as an array; all else as it is."""
+    inside = isinstance(x, Growing) or type(x) in (list, tuple) and trace.inside_of(x)
+    return trace.array(x) if inside else x
 
 
 class OfLists:
@@ -418,8 +451,7 @@ def of_parts(trace, function):
     """A function of NumPy that takes a list of arrays, of which some are lists of traced values."""
 
     def array(part):
-        inside = type(part) in (list, tuple) and trace.inside_of(part)
-        return trace.array(part) if inside or isinstance(part, PythonNumber) else part
+        return trace.array(part) if isinstance(part, PythonNumber) else array_of(trace, part)
 
     @functools.wraps(function)
     def called(arrays, *args, **kwargs):
@@ -692,9 +724,9 @@ def builtin_names():
     found = dict(vars(builtins))
     found.update({name: refusing(name) for name in WORLD if name in found})
     found.update(isinstance=is_instance, type=traced_type, range=traced_range, len=traced_len,
-                 max=extreme(max, operator.gt), min=extreme(min, operator.lt),
+                 max=extreme(max, operator.gt), min=traced_min,
                  enumerate=traced_enumerate, zip=traced_zip, reversed=traced_reversed,
-                 sum=traced_sum, super=traced_super)  # fmt: skip
+                 sum=traced_sum, round=traced_round, super=traced_super)  # fmt: skip
     return found
 
 

@@ -14,11 +14,14 @@ import numpy as np
 from .. import ops
 from ..base.errors import NotSupported
 from ..graph.node import constant
+from ..graph.walk import toposort
 from ..numpy.promote import Weak, supported
 from ..numpy.rows.ufuncs import UFUNCS
 from ..numpy.value import ArrayValue, call_ufunc
 from .opaque import Opaque
 
+DECIDED = {"mask_indices", "nonzero", "repeat_index"}  # ops whose sizes data decide
+MOST_INT = 2**63 - 1
 OF_NUMBERS = ("is_integer", "as_integer_ratio", "bit_length", "hex")
 
 
@@ -366,7 +369,8 @@ def of_sizes(node):
 
 
 def sources(node):
-    """The inputs that a node is computed from, but for those of which it takes sizes alone."""
+    """The inputs that a node is computed from, but for those of which it takes sizes alone; those
+    that decide a size among them."""
     todo, seen = [node], set()
     while todo:
         n = todo.pop()
@@ -375,7 +379,7 @@ def sources(node):
         seen.add(n.uid)
         if n.op.name in ("placeholder", "variable"):
             yield n
-        if n.op.name != "shape":
+        if n.op.name != "shape" or any(m.op.name in DECIDED for m in toposort(n.inputs)):
             todo += n.inputs
 
 

@@ -27,6 +27,8 @@ LAMBDA = "<lambda>"
 # classes of errors of which those are that a trace refuses with
 WIDE = {"Exception", "BaseException", "RuntimeError", "NotImplementedError"}
 CHOICES = (ast.IfExp, ast.BoolOp, ast.UnaryOp, ast.Compare)
+SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)
+TAKE_ALL = ("sum", "max", "min", "list", "tuple", "sorted")  # functions that take all there is
 LATE = (ast.FunctionDef, ast.Lambda, ast.GeneratorExp)  # these may run after the turn they are of
 
 
@@ -229,9 +231,13 @@ def call(name, *args):
     return ast.Call(ast.Name(name, ast.Load()), list(args), [])
 
 
+def arguments(*names):
+    return ast.arguments(posonlyargs=[], args=[ast.arg(n) for n in names], kwonlyargs=[],
+                         kw_defaults=[], defaults=[])  # fmt: skip
+
+
 def thunk(expression):
-    empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    return ast.Lambda(empty, expression)
+    return ast.Lambda(arguments(), expression)
 
 
 def assigns(node):
@@ -357,8 +363,7 @@ class FunctionSource:
     def inner(self, kind, statements, names, old, argument=None):
         """A function inside: (its definition, its name)."""
         name = self.new_name(kind)
-        args = ast.arguments(posonlyargs=[], args=[ast.arg(a) for a in argument or ()],
-                             kwonlyargs=[], kw_defaults=[], defaults=[])  # fmt: skip
+        args = arguments(*argument or ())
         head = [ast.Nonlocal(names)] if names else []
         made = ast.FunctionDef(name, args, head + statements or [ast.Pass()], [])
         made.type_params = []
@@ -405,7 +410,17 @@ class FunctionSource:
         for field in ("body", "orelse", "finalbody"):
             if isinstance(getattr(s, field, None), list):
                 setattr(s, field, self.statements(getattr(s, field)))
-        return [self.expressions(s)]
+        made = self.comprehensions(s) if isinstance(s, SIMPLE) else []
+        return [*made, self.expressions(s)]
+
+    def comprehensions(self, s):
+        """What is defined before a statement so that its comprehensions are asked of Flow."""
+        kinds = (ast.ListComp, ast.GeneratorExp)
+        if not any(type(n) in kinds for n in walk(s)):
+            return []
+        found = Comprehensions(self)
+        found.visit(s)
+        return found.before
 
     def listed(self, s):
         """A statement that makes a list which loops append to, as a call."""
@@ -475,6 +490,54 @@ class FunctionSource:
         name = "_ck_after" if hasattr(s, "of_flag") else "_ck_if"
         done = call(name, self.test(s.test), *[side for _, side in sides])
         return [*[made for made, _ in sides], placed(ast.Expr(done), s)]
+
+
+class Comprehensions(ast.NodeTransformer):
+    """Makes `[f(x) for x in xs]` a call that is given a list and what a turn puts into it, which
+    stand in `before`; where it is evaluated but for conditions it stays as it is."""
+
+    def __init__(self, function):
+        self.function, self.before, self.own = function, [], bound(function.node.body)
+
+    def visit_ListComp(self, node):
+        one = node.generators[0]
+        if len(node.generators) > 1 or one.is_async or assigns(node) or any(
+            isinstance(n, LATE) for n in ast.walk(node)
+        ):  # fmt: skip
+            return node
+        self.function.changed = True
+        whole, items = copied(node), ast.Name(self.function.new_name("items"), ast.Load())
+        turn = ast.Expr(ast.Call(ast.Attribute(items, "append", ast.Load()), [node.elt], []))
+        for test in one.ifs[::-1]:
+            turn = ast.If(test, [turn], [])
+        first = ast.Assign([one.target], ast.Name("_ck_item", ast.Load()))
+        turns = self.function.statements([placed(each, node) for each in (first, turn)])
+        made, name = self.function.inner("body", turns, [], node, ["_ck_item"])
+        empty = call("_ck_list", ast.List([], ast.Load()))
+        empty = ast.Assign([ast.Name(items.id, ast.Store())], empty)
+        self.before += [placed(empty, node), made]
+        whole.generators[0].iter = ast.Name("_ck_rows", ast.Load())
+        plain = ast.Lambda(arguments("_ck_rows"), whole)
+        found = call("_ck_comprehended", self.visit(one.iter), items, name, plain)
+        return placed(found, node)
+
+    def visit_Call(self, node):
+        """sum(f(x) for x in xs) and the like take all there is: a list does."""
+        every = node.args[0] if len(node.args) == 1 and not node.keywords else None
+        if isinstance(every, ast.GeneratorExp) and isinstance(node.func, ast.Name) and (
+            node.func.id in TAKE_ALL and node.func.id not in self.own
+        ):  # fmt: skip
+            node.args = [placed(ast.ListComp(every.elt, every.generators), every)]
+        return self.generic_visit(node)
+
+    def visit_Compare(self, node):
+        return node if len(node.ops) > 1 else self.generic_visit(node)
+
+    def kept(self, node):
+        return node
+
+    visit_IfExp = visit_BoolOp = visit_Lambda = visit_SetComp = visit_DictComp = kept
+    visit_GeneratorExp = kept
 
 
 class Choices(ast.NodeTransformer):

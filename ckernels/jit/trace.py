@@ -21,7 +21,7 @@ from ..ops.ragged import distance, terms
 from ..ops.shape import size_of
 from .growing import Growing
 from .maybe import MaybeNumber, changes, decided_of, leaves_of
-from .number import PythonNumber, item_of, of_scalar, of_sizes, sources
+from .number import PythonNumber, item_of, of_scalar, of_sizes, sources, whole
 
 SMALL = 8  # sizes up to this are part of a trace: loops over short axes are unrolled
 LARGE = 2**31 - 1  # and so are sizes beyond this: squares of those below are numbers of 64 bits
@@ -309,6 +309,10 @@ class Trace(Owner):
         if pins and None not in pins:
             pins[0]()
 
+    def decided_by_data(self, node):
+        """Whether arrays decide a number, so that a trace cannot be for one value of it."""
+        return any(n.uid not in self.pins for n in sources(node))
+
     @staticmethod
     def item(owner, node):
         return item_of(owner, node)
@@ -334,6 +338,8 @@ class Trace(Owner):
         return (SMALL + 1, LARGE) if node.uid in self.inputs else (0, 2**62)
 
     def extent(self, x):
+        if isinstance(x, ArrayValue) and not x.ndim and x.dtype.kind in "iu":
+            x = whole(x.owner, x.read())
         if isinstance(x, PythonNumber) and self.is_batch():
             return x.pin()
         return super().extent(x)

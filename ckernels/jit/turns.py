@@ -29,7 +29,7 @@ from . import namespace
 from .halves import Halves
 from .jumps import RESULT
 from .maybe import MaybeNumber, flag_of
-from .number import PythonNumber, known
+from .number import DECIDED, PythonNumber, known
 from .tails import Tail
 from .trace import Asked, InNumPy, TurnLeaves, Untraceable, VaryingLeaves, placeholder
 from .trees import LEAF, flatten, put_together
@@ -38,7 +38,6 @@ MOST_OBJECTS = 10_000  # that are looked through for changes
 ATTEMPTS = 6
 FEW_STORES = 4  # turns that may be taken one by one though they store at places that move
 SHORT = 8  # turns that make scalars alone may be taken one by one: a kernel takes more of them
-DECIDED = {"mask_indices", "nonzero", "repeat_index"}  # ops whose sizes data decide
 MOST_HALVINGS = 64  # turns, one by one, that store in slices of which no mask stands for the length
 UNMASKED = "a store in a slice whose length each turn of a loop decides has no form in C"
 UNSET = object()
@@ -705,7 +704,7 @@ class Turns:
                 raise InNumPy("complex numbers in a turn, where each would be a call of NumPy")
         if any(is_short_transform(n) and n.shape[-1] is None for n in order):
             self.trace.pin_sizes()  # which decide whether it is one
-        if any(n.op.name in DECIDED for n in order):
+        if any(n.op.name in DECIDED and self.trace.of_turn(n) for n in order):
             raise InNumPy("shapes that data decide in each turn, which would be calls of NumPy")
 
     def end_at_lost_reads(self):

@@ -6,7 +6,7 @@ import operator
 import numpy as np
 
 from .. import ops
-from ..graph.node import constant
+from ..graph.node import Node, constant
 from ..graph.shapes import axis_of
 from ..ops.shape import sized, times
 from . import rows
@@ -20,8 +20,7 @@ def reshape(x, *shape, order="C", copy=None):
     shape = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
     if order != "C" and not (order == "A" and (x.plain or x.ndim < 2)):
         x.owner.refuse(f"reshape with order={order!r}")
-    shape = [x.owner.extent(s) if isinstance(s, x.owner.numbers) else operator.index(s)
-             for s in shape]  # fmt: skip
+    shape = [s if isinstance(s, Node) else operator.index(s) for s in x.owner.shape(shape)]
     new = ops.reshape(x.read(), shape)
     if x.scalar:
         return x.fresh(new, plain=True)

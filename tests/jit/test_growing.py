@@ -364,7 +364,7 @@ def sum_of_elements(x):
     return sum(found), max(found)
 
 
-def test_sums_and_extremes_of_integers_that_a_loop_appended():
+def test_sums_and_extremes_of_what_a_loop_appended():
     for x in (V, V[:40]):
         check(events, x, 0.5, -0.5)
     for x in (V, V[:9]):
@@ -372,11 +372,12 @@ def test_sums_and_extremes_of_integers_that_a_loop_appended():
     jitted = check(longest, V)
     with pytest.raises(ValueError):
         jitted(np.zeros(600))
-    jitted = ck.jit(sum_of_elements)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CKernelsWarning)
-        assert jitted(V) == sum_of_elements(V)
-    assert jitted.report()["numpy"]  # an order of additions, and NaN, that no node has
+    jitted = check(sum_of_elements, V)
+    unknown = np.where(V > 2, np.nan, V)
+    for x in (unknown, np.r_[V, np.nan], np.r_[np.inf, V, np.inf], np.r_[2.0, np.nan, 3.0]):
+        np.testing.assert_allclose(jitted(x), sum_of_elements(x), rtol=1e-13)
+    with pytest.raises(ValueError):
+        jitted(np.zeros(600))
 
 
 def test_sums_of_integers_beyond_64_bits():
