@@ -497,7 +497,9 @@ class Comprehensions(ast.NodeTransformer):
     stand in `before`; where it is evaluated but for conditions it stays as it is."""
 
     def __init__(self, function):
-        self.function, self.before, self.own = function, [], bound(function.node.body)
+        given = [a.arg for a in ast.walk(function.node.args) if isinstance(a, ast.arg)]
+        self.function, self.before = function, []
+        self.own = {*given, *bound(function.node.body)}
 
     def visit_ListComp(self, node):
         one = node.generators[0]

@@ -195,3 +195,10 @@ def test_slopes_of_a_loop_over_groups():
         step = 1e-6 * (np.arange(300) == i)
         wanted = (loss(X + step) - loss(X - step)) / 2e-6
         np.testing.assert_allclose(slope[i], wanted, rtol=1e-6, atol=1e-9)
+
+
+def test_a_parameter_named_as_a_function_of_pythons():
+    def first_of(x, sum):
+        return sum(v * 2 for v in x)
+
+    check(first_of, X[:3], next, traced=None)
