@@ -278,9 +278,8 @@ class Namespace:
             return strided
         if found in OF_PARTS:
             return of_parts(self._trace, found)
-        if isinstance(found, type(np.sum)) and ARRAYS.get(found, 1):
-            return of_lists(self._trace, found, ARRAYS.get(found, 1))
-        return found
+        count = ARRAYS.get(found, 1) if isinstance(found, type(np.sum)) else 0
+        return of_lists(self._trace, found, count) if count else found
 
     def __setattr__(self, name, value):
         raise NotSupported(f"np.{name} is assigned in a traced function")
@@ -332,8 +331,8 @@ class Transforms:
 # NumPy dispatches nothing for lists of traced values. Of its functions the first argument is an
 # array, but of these so many first ones
 COUNTS_OF_ARRAYS = {
-    0: """select block lexsort apply_along_axis apply_over_axes einsum_path histogramdd
-    linalg.multi_dot""",
+    0: """select block lexsort apply_along_axis apply_over_axes einsum_path histogramdd copyto put
+    place putmask fill_diagonal linalg.multi_dot""",
     2: """dot inner outer vdot kron cross tensordot isclose allclose array_equal array_equiv
     convolve correlate append take compress extract searchsorted digitize isin union1d
     setdiff1d intersect1d setxor1d polyval polyadd polysub polymul polydiv cov corrcoef

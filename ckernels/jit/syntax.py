@@ -504,7 +504,7 @@ class Comprehensions(ast.NodeTransformer):
     def visit_ListComp(self, node):
         one = node.generators[0]
         if len(node.generators) > 1 or one.is_async or assigns(node) or any(
-            isinstance(n, LATE) for n in ast.walk(node)
+            type(n) in LATE for n in walk(node)[1:]
         ):  # fmt: skip
             return node
         self.function.changed = True
@@ -524,12 +524,12 @@ class Comprehensions(ast.NodeTransformer):
         return placed(found, node)
 
     def visit_Call(self, node):
-        """sum(f(x) for x in xs) and the like take all there is: a list does."""
+        """sum(f(x) for x in xs) and the like take all there is: a list does where data count it."""
         every = node.args[0] if len(node.args) == 1 and not node.keywords else None
         if isinstance(every, ast.GeneratorExp) and isinstance(node.func, ast.Name) and (
             node.func.id in TAKE_ALL and node.func.id not in self.own
         ):  # fmt: skip
-            node.args = [placed(ast.ListComp(every.elt, every.generators), every)]
+            node.args = [self.visit_ListComp(every)]
         return self.generic_visit(node)
 
     def visit_Compare(self, node):

@@ -228,8 +228,8 @@ def as_strided(x, shape=None, strides=None, subok=False, writeable=True):
     axes = [[] for _ in own]  # [(number of the result's axis, its size, its step)] of each of x
     for number, (size, step) in enumerate(zip(sizes, map(operator.index, steps), strict=True)):
         fit = [a for a, s in enumerate(own) if step > 0 and step % s == 0]
-        if not fit:
-            x.owner.refuse("strides that are no steps along an axis")
+        if not fit or size < 1:
+            x.owner.refuse("strides that are no steps along an axis, or of no elements")
         axes[fit[0]].append((number, size, step // own[fit[0]]))
     order, behind, key = [], [], []
     for axis, found in enumerate(axes):

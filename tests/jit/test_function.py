@@ -633,6 +633,16 @@ def test_lists_of_traced_values_are_arrays_for_functions_and_ufuncs(function, ar
     check(function, *args)
 
 
+def test_lists_of_traced_values_that_are_stored_into_are_errors():
+    """As in NumPy: a list that is made an array first would lose what it is given."""
+    for store in (lambda x: np.put([x[0], x[1]], [0], [9.0]),
+                  lambda x: np.copyto([x[0], x[1]], [9.0, 9.0]),
+                  lambda x: np.place([x[0], x[1]], [True, False], [9.0])):  # fmt: skip
+        with pytest.raises(TypeError), warnings.catch_warnings():
+            warnings.simplefilter("ignore", CKernelsWarning)
+            ck.jit(store)(V)
+
+
 def test_arrays_in_lists_are_equal_or_not():
     """NumPy's code of array_equal catches every error, and says that they are not."""
     check(lambda x: 1 if np.array_equal([x[0], x[1]], [x[0], x[1]]) else 2, V, traced=None)

@@ -255,6 +255,7 @@ def test_strides_that_leave_their_axis_or_meet_gaps_are_numpys():
     diagonal = lambda m: as_strided(m, (len(m),), (sum(m.strides),)).copy()  # noqa: E731
     check(diagonal, m, traced=False)
     check(lambda m: strided_frames(m[1, ::2]), m, traced=False)
+    check(lambda m: as_strided(m[0], (0,), (16,)).copy(), m, traced=False)
     check(lambda m: strided_frames(m[1]) + strided_frames(m.T[3].copy())[0], m)
 
 

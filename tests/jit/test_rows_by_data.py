@@ -197,8 +197,15 @@ def test_slopes_of_a_loop_over_groups():
         np.testing.assert_allclose(slope[i], wanted, rtol=1e-6, atol=1e-9)
 
 
-def test_a_parameter_named_as_a_function_of_pythons():
-    def first_of(x, sum):
-        return sum(v * 2 for v in x)
+def first_of(x, sum):
+    return sum(v * 2 for v in x)
 
+
+def first_of_others(x):
+    return max(v * 2 for v in x)
+
+
+def test_names_of_functions_of_pythons_may_be_others(monkeypatch):
     check(first_of, X[:3], next, traced=None)
+    monkeypatch.setitem(globals(), "max", next)  # which takes no list
+    check(first_of_others, X[:3], traced=None)
