@@ -443,7 +443,7 @@ class Jitted(Dispatch):
         if isinstance(x, np.generic):
             return x.dtype, kind
         if kind not in (int, float, complex):
-            if is_leaf(x):  # a class of one's own
+            if is_leaf(x) or is_any(x):  # a class of one's own; a value of a trace around
                 raise NotSupported(f"an argument of type {kind.__name__}")
             return kind
         if place in self.pinned or kind is complex:

@@ -163,7 +163,7 @@ def test_ops_whose_warnings_stay_on_warn_of_no_value(dtype, module, monkeypatch)
         "rfft_half": [((x,), {"axes": (-1,)}), ((table,), {"axes": (-2, -1)})],
         "irfft_half": [((z,), {"axes": (-1,), "size": 126})],
     }
-    assert set(cases) == QUIET
+    assert set(cases) | {"pytensor_perform"} == QUIET  # which sees to that itself: tests/bridges
     with np.errstate(all="raise"):
         for name, calls in cases.items():
             for arrays, attrs in calls:

@@ -17,6 +17,7 @@ BLOCK = RNG.normal(size=(6, 5, 300)).astype("float32")
 TRUE, GATES = X > 0, RNG.normal(size=(9, 30)).astype("float32")
 TRUE_BLOCK = RNG.normal(size=(6, 5, 300)) > 2
 SHORT = RNG.normal(size=(3000, 12))
+RUNS = RNG.normal(size=(1800, 20))  # too long to be taken as one row
 BYTES = RNG.integers(0, 250, (3000, 12)).astype("uint8")
 THREE = RNG.normal(size=(30000, 3)).astype("float32")
 MANY = np.tile(THREE, (24, 1))  # fewer products of short rows are stored first, then lie as one
@@ -97,9 +98,9 @@ CASES = {
     ),
     "short runs": (
         [(lambda x, m: ops.sum(ops.where(m, x, 0), (0, 2)), BLOCK, TRUE_BLOCK),
-         (lambda x, y, m: ops.sum(ops.where(m, x * y, 0)), SHORT, SHORT[:, :1], SHORT > 0),
+         (lambda x, y, m: ops.sum(ops.where(m, x * y, 0)), RUNS, RUNS[:, :1], RUNS > 0),
          (lambda x, y, m: [ops.sum(ops.where(m, x * y, 0)), ops.all(x * y > -9)],
-          SHORT, SHORT[:, :1], SHORT > 0)],
+          RUNS, RUNS[:, :1], RUNS > 0)],
         [(lambda x, m: ops.sum(ops.where(m, x, 0), (1, 2)), BLOCK, TRUE_BLOCK),  # no runs
          (lambda x, m: ops.max(ops.where(m, x, 0), (0, 2)), BLOCK, TRUE_BLOCK),  # NaN is a flag
          (lambda x: ops.sum(ops.where(x > 0, x, 0), (0, 2)), BLOCK),  # one width

@@ -331,7 +331,7 @@ def test_what_a_run_has_once_is_read_before_it():
         return ops.max(ops.exp(x[:, :1]) + x[:, 1:] * ops.abs(x[:, :1]))
 
     for build in (masked, of_parts):
-        for shape in ((7, 3), (12, 10), (40, 33), (2, 200), (5000, 12)):
+        for shape in ((7, 3), (12, 10), (40, 33), (2, 200), (5000, 12), (5000, 40)):
             x = RNG.standard_normal(shape)
             s = leaf((None, None), "float64")
             root = build(s)
