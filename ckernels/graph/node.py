@@ -149,8 +149,9 @@ def _plain(value):
     if isinstance(value, Literal):
         array = value.array
         return value.dtype, array.shape, array.dtype != object and array.ravel()[:64].tobytes()
-    if hasattr(value, "outputs"):
-        return [n.rank for n in value.outputs]
+    outputs = getattr(value, "outputs", None)  # of a body; other objects have methods of that name
+    if type(outputs) in (tuple, list):
+        return [n.rank for n in outputs]
     return value if isinstance(value, (int, float, str, type(None))) else type(value).__name__
 
 
